@@ -1,0 +1,404 @@
+"""Bags: the container of this library, and the only place that validates bags and labels."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from skmil._checks import (
+    bag_name,
+    check_instances,
+    check_list,
+    check_names,
+    check_offsets,
+    check_targets,
+    numeric_table,
+    read_only,
+    some,
+)
+from skmil._jit import Flat
+
+
+class Bags:
+    """Bags of instances, stored as one table and the places where it is cut.
+
+    Parameters
+    ----------
+    instances : ndarray (N, d) or CSR matrix
+        All instances, bag after bag.
+    offsets : array of n + 1 integers
+        Bag i is ``instances[offsets[i]:offsets[i + 1]]``.
+    ids : sequence of n, optional
+        Names of the bags; their positions where not given.
+    feature_names : sequence of d strings, optional
+
+    Notes
+    -----
+    A ``Bags`` is valid once it exists and is never modified: its arrays are read-only views, made
+    without copying whatever already has the right type. scikit-learn's splitters, searches and
+    pipelines index it directly.
+
+    Examples
+    --------
+    >>> from skmil import Bags
+    >>> bags = Bags.from_list([[[0.0, 1.0], [2.0, 3.0]], [[4.0, 5.0]]], ids=["a", "b"])
+    >>> bags
+    Bags(2 bags, 3 instances, 2 features; sizes 1 to 2, median 1.5)
+    >>> bags[1]
+    array([[4., 5.]])
+    >>> len(bags[[0]]), bags.sizes.tolist(), bags.ids.tolist()
+    (1, [2, 1], ['a', 'b'])
+    """
+
+    def __init__(self, instances, offsets, ids=None, feature_names=None):
+        offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        self.offsets = read_only(offsets)
+        self._ids = check_names(ids, len(offsets) - 1, "ids", "bags")
+        self.instances = check_instances(instances, offsets, self._ids)
+        n, d = self.instances.shape
+        check_offsets(offsets, n, self._ids)
+        names = check_names(feature_names, d, "feature_names", "features")
+        self.feature_names = None if names is None else names.astype(str)
+
+    @classmethod
+    def from_list(cls, bags, ids=None, feature_names=None) -> "Bags":
+        """Make bags from a list of 2-D arrays, or of CSR matrices."""
+        arrays = check_list(bags, ids)
+        offsets = np.cumsum([0] + [len_(a) for a in arrays])
+        stack = sparse.vstack if sparse.issparse(arrays[0]) else np.concatenate
+        return cls(stack(arrays), offsets, ids, feature_names)
+
+    @classmethod
+    def from_table(cls, X, bag_ids, feature_names=None) -> "Bags":
+        """Make bags from one row per instance and the bag id of each row.
+
+        Bags come in the order of their first row; rows of a bag need not be neighbours.
+        """
+        X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+        bag_ids = np.asarray(bag_ids)
+        if X.ndim != 2 or bag_ids.shape != (X.shape[0],):
+            raise ValueError(
+                f"the table has shape {X.shape} and bag_ids {bag_ids.shape}; "
+                "expected (n_instances, n_features) and (n_instances,)"
+            )
+        rows, offsets, ids = group_rows(bag_ids)
+        return cls(X if rows is None else X[rows], offsets, ids, feature_names)
+
+    @classmethod
+    def from_frame(cls, df, bag="bag", label=None):
+        """Make bags from a pandas or polars data frame with one row per instance.
+
+        Parameters
+        ----------
+        df : data frame
+        bag : name of the column with the bag ids
+        label : name of the column with the bags' labels, optional
+
+        Returns
+        -------
+        Bags, or (Bags, y) where ``label`` is given
+        """
+        columns = list(df.columns)
+        for name in [bag] + ([] if label is None else [label]):
+            if name not in columns:
+                raise ValueError(f"no column {name!r} in the frame; it has {some(columns)}")
+        features = [c for c in columns if c not in (bag, label)]
+        ids = df[bag].to_numpy()
+        table = numeric_table([df[c].to_numpy() for c in features], features, len(ids))
+        bags = cls.from_table(table, ids, [str(c) for c in features])
+        return bags if label is None else (bags, bag_labels(df[label].to_numpy(), ids))
+
+    @classmethod
+    def concat(cls, parts: "Sequence[Bags]") -> "Bags":
+        """Put several ``Bags`` one after the other."""
+        stack = sparse.vstack if parts[0].is_sparse else np.concatenate
+        offsets = np.cumsum(np.concatenate([[0]] + [p.sizes for p in parts]))
+        ids = np.concatenate([p.ids for p in parts])
+        return cls(stack([p.instances for p in parts]), offsets, ids, parts[0].feature_names)
+
+    def to_frame(self, y=None):
+        """Return a pandas frame: ``bag``, ``label`` where ``y`` is given, then the features."""
+        import pandas as pd
+
+        names = self.feature_names
+        names = [f"f{k}" for k in range(self.n_features)] if names is None else names
+        frame = pd.DataFrame(self.to_dense().instances, columns=list(names))
+        if y is not None:
+            frame.insert(0, "label", np.repeat(check_lengths(y, self), self.sizes))
+        frame.insert(0, "bag", np.repeat(self.ids, self.sizes))
+        return frame
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Names of the bags."""
+        return np.arange(len(self)) if self._ids is None else self._ids
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of instances of each bag."""
+        return np.diff(self.offsets)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.instances.shape[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of bags, number of features): what scikit-learn asks about samples."""
+        return len(self), self.n_features
+
+    @property
+    def dtype(self):
+        """Type of the feature values: always float64."""
+        return self.instances.dtype
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the instances are a CSR matrix."""
+        return sparse.issparse(self.instances)
+
+    @property
+    def flat(self) -> Flat:
+        """The two arrays for compiled code, which needs dense instances."""
+        if self.is_sparse:
+            raise TypeError(
+                "this method needs dense features and got a sparse matrix; "
+                "pass bags.to_dense() if it fits in memory"
+            )
+        return Flat(self.instances, self.offsets)
+
+    @property
+    def owner(self) -> np.ndarray:
+        """Number of the bag that each instance belongs to."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def split(self, values: np.ndarray) -> list[np.ndarray]:
+        """Cut one value per instance into one array per bag."""
+        return np.split(values, self.offsets[1:-1])
+
+    def with_instances(self, instances) -> "Bags":
+        """Same bags, other features: what a scaler returns."""
+        names = self.feature_names if instances.shape[1] == self.n_features else None
+        return Bags(instances, self.offsets, self._ids, names)
+
+    def to_dense(self) -> "Bags":
+        """Same bags with a dense table."""
+        return self.with_instances(self.instances.toarray()) if self.is_sparse else self
+
+    def describe(self, i: int) -> str:
+        """Name bag ``i`` for an error message: its number and, where it has one, its id."""
+        return bag_name(i, self._ids)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key):
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # scikit-learn writes X[key, ...]
+        if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
+            i = range(len(self))[key]
+            return self.instances[self.offsets[i] : self.offsets[i + 1]]
+        return self._take(np.arange(len(self))[_as_index(key)])
+
+    def _take(self, index: np.ndarray) -> "Bags":
+        """Bags ``index``; a view where they are neighbours, a gathered copy otherwise."""
+        if len(index) == 0:
+            raise ValueError("the selection holds no bags; select at least one")
+        ids = None if self._ids is None else self._ids[index]
+        offsets = np.concatenate([[0], np.cumsum(self.sizes[index])])
+        start = self.offsets[index[0]]
+        if np.array_equal(index, np.arange(index[0], index[0] + len(index))):
+            rows: Any = slice(start, start + offsets[-1])
+        else:
+            shift = np.repeat(self.offsets[index] - offsets[:-1], self.sizes[index])
+            rows = np.arange(offsets[-1]) + shift
+        part = object.__new__(Bags)
+        part.instances = read_only(self.instances[rows])
+        part.offsets, part._ids = read_only(offsets), ids if self._ids is not None else index
+        part.feature_names = self.feature_names
+        return part
+
+    def __eq__(self, other) -> bool:
+        if not isinstance(other, Bags) or self.shape != other.shape:
+            return False
+        same = np.array_equal(self.offsets, other.offsets) and np.array_equal(self.ids, other.ids)
+        if not same or self.is_sparse != other.is_sparse:
+            return False
+        if self.is_sparse:
+            return (self.instances != other.instances).nnz == 0
+        return np.array_equal(self.instances, other.instances)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        kind = " (sparse)" if self.is_sparse else ""
+        sizes = self.sizes
+        return (
+            f"Bags({n} bag{'s' * (n != 1)}, {len_(self.instances)} instances, {d} features{kind}; "
+            f"sizes {sizes.min()} to {sizes.max()}, median {np.median(sizes):g})"
+        )
+
+    def _repr_html_(self) -> str:
+        counts, edges = np.histogram(self.sizes, bins=min(20, 1 + int(np.ptp(self.sizes))))
+        heights = 1 + 39 * counts / counts.max()
+        bars = "".join(
+            f'<span title="{a:.0f} to {b:.0f} instances: {c} bags" style="display:inline-block;'
+            f"width:8px;margin-right:1px;background:#4878a8;height:{h:.0f}px"
+            '"></span>'
+            for c, h, a, b in zip(counts, heights, edges[:-1], edges[1:], strict=True)
+        )
+        first = "".join(
+            f"<tr><td>{i}</td><td>{escape(str(self.ids[i]))}</td><td>{self.sizes[i]}</td></tr>"
+            for i in range(min(5, len(self)))
+        )
+        return (
+            f"<div><b>{escape(repr(self))}</b><div style='margin:6px 0'>{bars}</div>"
+            f"<table><tr><th>bag</th><th>id</th><th>instances</th></tr>{first}</table></div>"
+        )
+
+
+def as_bags(X) -> Bags:
+    """Turn whatever a user holds into valid ``Bags``; what is one already comes back as it is.
+
+    Parameters
+    ----------
+    X : Bags; list of 2-D arrays or of CSR matrices; 3-D array (bags of equal size); 2-D table, data
+        frame or sparse matrix (each row is a bag of one instance)
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the bag, the value and the remedy.
+    """
+    if isinstance(X, Bags):
+        return X
+    if sparse.issparse(X) or _is_frame(X):
+        return _rows_as_bags(X)
+    if isinstance(X, (list, tuple)):
+        return _rows_as_bags(X) if _is_list_of_rows(X) else Bags.from_list(X)
+    if isinstance(X, (str, bytes, dict)) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
+        raise TypeError(f"expected bags, got {type(X).__name__}; pass a list of 2-D arrays")
+    array = np.asarray(X)
+    if array.dtype == object and array.ndim == 1:
+        return Bags.from_list(list(array))
+    if array.ndim == 3:
+        n, m, d = array.shape
+        return Bags(array.reshape(n * m, d), np.arange(n + 1) * m)
+    return _rows_as_bags(array)
+
+
+def check_bags(estimator, X, *, reset: bool) -> Bags:
+    """``as_bags`` for an estimator: also keeps (``reset``) or compares the number of features."""
+    bags = as_bags(X)
+    validate_data(estimator, X if _is_frame(X) else bags, reset=reset, skip_check_array=True)
+    return bags
+
+
+def check_bags_y(estimator, X, y, *, classification: bool):
+    """Check bags and labels for ``fit``: (bags, codes, classes), or (bags, y, None) to regress."""
+    bags = check_bags(estimator, X, reset=True)
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    y = check_lengths(y, bags)
+    if not classification:
+        return bags, check_targets(y), None
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"all {len(y)} bags are of one class, {str(classes[0])!r}; a classifier needs two")
+    return bags, codes, classes
+
+
+def check_weights(sample_weight, bags: Bags) -> np.ndarray:
+    """Check one weight per bag; ones where ``None``."""
+    n = len(bags)
+    sample_weight = None if sample_weight is None else np.asarray(sample_weight)
+    if sample_weight is not None and sample_weight.shape not in [(), (n,)]:
+        raise ValueError(f"{n} bags but sample_weight has shape {sample_weight.shape}")
+    w = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64)
+    if (w < 0).any():
+        i = int(np.argmax(w < 0))
+        raise ValueError(f"the weight of {bags.describe(i)} is {w[i]:g}; weights are not negative")
+    return w
+
+
+def check_lengths(y, bags: Bags) -> np.ndarray:
+    """``y`` as an array with one entry per bag."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != len(bags):
+        raise ValueError(f"{len(bags)} bags but {len(y)} labels; give one label per bag")
+    return y
+
+
+def bag_labels(labels, bag_ids) -> np.ndarray:
+    """One label per bag from one per row (bags in order of their first row)."""
+    labels = np.asarray(labels)
+    rows, offsets, ids = group_rows(np.asarray(bag_ids))
+    ordered = labels if rows is None else labels[rows]
+    first = ordered[offsets[:-1]]
+    differs = ordered != np.repeat(first, np.diff(offsets))
+    if differs.any():
+        r = int(np.argmax(differs))
+        i = int(np.searchsorted(offsets, r, side="right")) - 1
+        raise ValueError(
+            f"bag {i} ({str(ids[i])!r}) has the labels {first[i]!s} and {ordered[r]!s}; "
+            "all instances of a bag carry the label of the bag"
+        )
+    return first
+
+
+def group_rows(bag_ids: np.ndarray):
+    """Order of rows that makes bags contiguous (``None`` if they are), offsets and ids."""
+    if bag_ids.dtype == object:
+        bag_ids = bag_ids.astype(str)
+    if bag_ids.dtype.kind == "f" and not np.isfinite(bag_ids).all():
+        raise ValueError(f"row {int(np.argmin(np.isfinite(bag_ids)))} has no bag id")
+    ids, first, inverse = np.unique(bag_ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    position = rank[inverse]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=len(ids)))])
+    in_order = bool((np.diff(position) >= 0).all())
+    return None if in_order else np.argsort(position, kind="stable"), offsets, ids[order]
+
+
+def len_(table) -> int:
+    """Number of rows, for dense and sparse tables alike."""
+    return table.shape[0]
+
+
+def _rows_as_bags(X) -> Bags:
+    X = check_array(
+        X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, input_name="X"
+    )
+    return Bags(X, np.arange(X.shape[0] + 1))
+
+
+def _as_index(key):
+    if isinstance(key, slice):
+        return key
+    key = np.asarray(key)
+    if key.size and key.dtype.kind not in "iub":
+        raise IndexError(f"bags are indexed by numbers, slices or masks, not by {key.dtype}")
+    return key if key.size else key.astype(int)
+
+
+def _is_list_of_rows(X) -> bool:
+    """Whether X is a table written as plain lists of numbers, the way scikit-learn accepts one."""
+    return len(X) > 0 and all(isinstance(r, (list, tuple)) and r and np.isscalar(r[0]) for r in X)
+
+
+def _is_frame(X) -> bool:
+    return (hasattr(X, "columns") and hasattr(X, "__dataframe__")) or hasattr(X, "iloc")

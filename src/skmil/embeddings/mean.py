@@ -1,0 +1,71 @@
+"""Simple bag statistics (Simple-MI: Dong 2006): mean, extremes, mean and spread of the instances."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import Bags, check_bags
+from skmil.embeddings.base import BagEmbedding
+
+
+class MeanEmbedding(BagEmbedding):
+    """A bag becomes the mean of its instances.
+
+    Examples
+    --------
+    >>> from skmil.embeddings import MeanEmbedding
+    >>> MeanEmbedding().fit_transform([[[0.0, 2.0], [2.0, 4.0]], [[5.0, 5.0]]])
+    array([[1., 3.],
+           [5., 5.]])
+    """
+
+    def contributions(self, X, w) -> list[np.ndarray]:
+        """<x, w> / |B| for each instance x of a bag B; they add up to <mean of B, w>."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False)
+        return bags.split(bags.instances @ np.ravel(w) / np.repeat(bags.sizes, bags.sizes))
+
+    def _transform(self, bags):
+        return bag_means(bags)
+
+
+class MinMaxEmbedding(BagEmbedding):
+    """A bag becomes the smallest and the largest value of each feature.
+
+    Examples
+    --------
+    >>> from skmil.embeddings import MinMaxEmbedding
+    >>> MinMaxEmbedding().fit_transform([[[0.0, 2.0], [2.0, 1.0]]])
+    array([[0., 1., 2., 2.]])
+    """
+
+    def _transform(self, bags):
+        X, starts = bags.to_dense().instances, bags.offsets[:-1]
+        return np.hstack([np.minimum.reduceat(X, starts), np.maximum.reduceat(X, starts)])
+
+
+class MeanStdEmbedding(BagEmbedding):
+    """A bag becomes the mean and the standard deviation of each feature.
+
+    Examples
+    --------
+    >>> from skmil.embeddings import MeanStdEmbedding
+    >>> MeanStdEmbedding().fit_transform([[[0.0], [2.0]]])
+    array([[1., 1.]])
+    """
+
+    def _transform(self, bags):
+        bags = bags.to_dense()
+        mean = bag_means(bags)
+        centred = bags.instances - np.repeat(mean, bags.sizes, axis=0)
+        return np.hstack([mean, np.sqrt(bag_means(bags.with_instances(centred**2)))])
+
+
+def bag_means(bags: Bags):
+    """Mean instance of each bag; sparse bags have sparse means."""
+    if bags.is_sparse:
+        N = bags.offsets[-1]
+        weights = np.repeat(1.0 / bags.sizes, bags.sizes)
+        mean = sparse.csr_matrix((weights, np.arange(N), bags.offsets), shape=(len(bags), N))
+        return mean @ bags.instances
+    return np.add.reduceat(bags.instances, bags.offsets[:-1]) / bags.sizes[:, None]

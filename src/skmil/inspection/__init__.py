@@ -1,0 +1,1 @@
+"""Looking inside: spectra of Gram matrices, traces of learning, instances that carry a bag."""

@@ -1,0 +1,202 @@
+"""What a kernel on bags is: one abstract method, and the algebra that builds kernels from kernels."""
+
+from abc import ABCMeta, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import Bags, as_bags, check_bags
+
+
+class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """A kernel on bags: ``k(X, Y)`` is a matrix with one row per bag of X and one column per bag of Y.
+
+    A subclass writes ``_gram(A, B)`` on valid ``Bags`` (``B is A`` for the symmetric case), and
+    ``_fit(bags, y)`` if it learns from data. ``fit_transform(X)`` is K(X, X) and ``transform(X)`` is
+    K(X, training bags), so that a kernel also works as a step of a ``Pipeline``.
+    """
+
+    def fit(self, X, y=None):
+        """Learn what the kernel needs from the training bags, and keep them for ``transform``."""
+        bags = check_bags(self, X, reset=True)
+        self._fit(bags, y)
+        self.bags_ = bags
+        return self
+
+    def __call__(self, X, Y=None) -> np.ndarray:
+        """Gram matrix of X and Y, or of X with itself."""
+        A = self._check(X)
+        B = A if Y is None or Y is X else self._check(Y)
+        if A.n_features != B.n_features:
+            raise ValueError(f"X has {A.n_features} features and Y has {B.n_features}")
+        return self._gram(A, B)
+
+    def diag(self, X) -> np.ndarray:
+        """k(X[i], X[i]) for every bag, without the rest of the matrix."""
+        return self._diag(self._check(X))
+
+    def fit_transform(self, X, y=None, **fit_params) -> np.ndarray:
+        """``fit``, then the Gram matrix of the training bags."""
+        self.fit(X, y, **fit_params)
+        return self._gram(self.bags_, self.bags_)
+
+    def transform(self, X) -> np.ndarray:
+        """K(X, training bags)."""
+        check_is_fitted(self)
+        return self._gram(self._check(X), self.bags_)
+
+    def __add__(self, other):
+        return Sum(self, other)
+
+    def __mul__(self, other):
+        return Product(self, other)
+
+    def _check(self, X) -> Bags:
+        return check_bags(self, X, reset=False) if hasattr(self, "bags_") else as_bags(X)
+
+    def _fit(self, bags: Bags, y) -> None:
+        """Learn from valid bags; a kernel without learned state keeps this."""
+
+    @abstractmethod
+    def _gram(self, A: Bags, B: Bags) -> np.ndarray:
+        """Kernel matrix of valid bags; ``B is A`` asks for a symmetric one."""
+
+    def _diag(self, A: Bags) -> np.ndarray:
+        singles = (A[i : i + 1] for i in range(len(A)))
+        return np.array([self._gram(b, b)[0, 0] for b in singles])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def cosine(K: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """K[i, j] / sqrt(a[i] b[j]), where ``a`` and ``b`` are the diagonals; 0 where one of them is 0."""
+    scale = np.sqrt(np.outer(np.maximum(a, 0), np.maximum(b, 0)))
+    return np.divide(K, scale, out=np.zeros_like(K), where=scale > 0)
+
+
+class _Derived(BagKernel):
+    """A kernel made from the kernels among its parameters, which are fitted as clones."""
+
+    def _fit(self, bags, y):
+        for name, k in self.get_params(deep=False).items():
+            if isinstance(k, BagKernel):
+                setattr(self, f"{name}_", clone(k).fit(bags, y))
+
+    def _part(self, name: str) -> BagKernel:
+        """The fitted part; the given one where nothing was fitted and nothing needs to be."""
+        return getattr(self, f"{name}_", getattr(self, name))
+
+
+class Sum(_Derived):
+    """k(P, Q) = left(P, Q) + right(P, Q); written ``left + right``."""
+
+    def __init__(self, left, right):
+        self.left = left
+        self.right = right
+
+    def _gram(self, A, B):
+        return self._part("left")._gram(A, B) + self._part("right")._gram(A, B)
+
+    def _diag(self, A):
+        return self._part("left")._diag(A) + self._part("right")._diag(A)
+
+
+class Product(_Derived):
+    """k(P, Q) = left(P, Q) right(P, Q); written ``left * right``."""
+
+    def __init__(self, left, right):
+        self.left = left
+        self.right = right
+
+    def _gram(self, A, B):
+        return self._part("left")._gram(A, B) * self._part("right")._gram(A, B)
+
+    def _diag(self, A):
+        return self._part("left")._diag(A) * self._part("right")._diag(A)
+
+
+class Normalized(_Derived):
+    r"""Cosine in feature space: :math:`k(P, Q) / \sqrt{k(P, P)\, k(Q, Q)}`.
+
+    Examples
+    --------
+    >>> from skmil.kernels import Normalized, SetKernel
+    >>> k = Normalized(SetKernel(gamma=1.0, normalization="sum"))
+    >>> k([[[0.0], [1.0]], [[5.0]]]).round(3)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def _gram(self, A, B):
+        k = self._part("kernel")
+        K = k._gram(A, B)
+        a = K.diagonal() if A is B else k._diag(A)
+        return cosine(K, a, a if A is B else k._diag(B))
+
+    def _diag(self, A):
+        return (self._part("kernel")._diag(A) > 0).astype(float)
+
+
+class Power(_Derived):
+    r"""Sub-polynomial transform :math:`\mathrm{sign}(k)\,|k|^\rho`, which tames a dominant diagonal."""
+
+    def __init__(self, kernel, rho=0.5):
+        self.kernel = kernel
+        self.rho = rho
+
+    def _gram(self, A, B):
+        K = self._part("kernel")._gram(A, B)
+        return np.sign(K) * np.abs(K) ** self.rho
+
+    def _diag(self, A):
+        d = self._part("kernel")._diag(A)
+        return np.sign(d) * np.abs(d) ** self.rho
+
+
+class EmpiricalMap(_Derived):
+    r"""Empirical kernel map (Schölkopf et al. 2002): a bag is the vector of its kernel values.
+
+    .. math:: k_{emp}(P, Q) = \langle \phi(P), \phi(Q) \rangle, \quad \phi(P) = (k(P, A_1), ..., k(P, A_n))
+
+    Parameters
+    ----------
+    kernel : BagKernel
+    anchors : "train" or bags
+        The bags A_1 ... A_n: those of ``fit``, or given ones (training and test bags together make
+        it transductive).
+    """
+
+    def __init__(self, kernel, anchors="train"):
+        self.kernel = kernel
+        self.anchors = anchors
+
+    def _fit(self, bags, y):
+        super()._fit(bags, y)
+        given = isinstance(self.anchors, str)
+        if given and self.anchors != "train":
+            raise ValueError(f"anchors is {self.anchors!r}; give 'train' or bags")
+        self.anchors_ = bags if given else as_bags(self.anchors)
+
+    def features(self, X) -> np.ndarray:
+        """The map itself: one row per bag, one column per anchor."""
+        check_is_fitted(self)
+        return self._map(self._check(X))
+
+    def _map(self, A):
+        return self._part("kernel")._gram(A, self.anchors_)
+
+    def _gram(self, A, B):
+        check_is_fitted(self)
+        phi = self._map(A)
+        return phi @ (phi if A is B else self._map(B)).T
+
+    def _diag(self, A):
+        check_is_fitted(self)
+        return np.square(self._map(A)).sum(axis=1)

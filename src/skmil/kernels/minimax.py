@@ -1,0 +1,53 @@
+r"""Minimax kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
+
+import numpy as np
+
+from skmil.embeddings.mean import MinMaxEmbedding
+from skmil.kernels.base import BagKernel
+
+
+class MinimaxKernel(BagKernel):
+    r"""Polynomial kernel on the smallest and largest value of each feature in a bag [1]_.
+
+    .. math::
+        k(A, B) = (\gamma \langle s(A), s(B) \rangle + c)^{degree}, \quad
+        s(A) = (\min_a a_1, ..., \min_a a_d, \max_a a_1, ..., \max_a a_d)
+
+    Cost: :math:`O(N d)` to find the extremes, then :math:`O(n_A n_B d)`.
+
+    Parameters
+    ----------
+    degree, coef0 : float
+    gamma : float or "scale"
+        "scale" is one over the number of features of s, so that values stay near one.
+
+    References
+    ----------
+    .. [1] T. Gärtner, P. Flach, A. Kowalczyk, A. Smola, "Multi-instance kernels", ICML 2002.
+
+    Examples
+    --------
+    >>> from skmil.kernels import MinimaxKernel
+    >>> MinimaxKernel(degree=1, gamma=1.0, coef0=0.0)([[[1.0], [3.0]], [[2.0]]])
+    array([[10.,  8.],
+           [ 8.,  8.]])
+    """
+
+    def __init__(self, degree=2, gamma="scale", coef0=1.0):
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    def _gram(self, A, B):
+        a = self._statistics(A)
+        return self._polynomial(a @ (a if A is B else self._statistics(B)).T, A.n_features)
+
+    def _diag(self, A):
+        return self._polynomial(np.square(self._statistics(A)).sum(axis=1), A.n_features)
+
+    def _statistics(self, A):
+        return MinMaxEmbedding()._transform(A)
+
+    def _polynomial(self, products, d):
+        gamma = 1.0 / (2 * d) if self.gamma == "scale" else self.gamma
+        return (gamma * products + self.coef0) ** self.degree

@@ -1,0 +1,188 @@
+"""What classifiers and regressors on bags share: labels, weights, one-vs-rest, instance scores."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from skmil._jit import slices
+from skmil.bags import Bags, check_bags, check_bags_y, check_weights
+
+LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB
+
+
+class BagEstimator(BaseEstimator, metaclass=ABCMeta):
+    """A fitted method on bags: it also says how much each instance of a bag counts."""
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance, by leaving it out: f(bag) - f(bag without the instance).
+
+        f is the decision function (of the predicted class where there are more than two) or the
+        prediction of a regressor; a bag that loses its only instance counts as 0.
+        """
+        check_is_fitted(self)
+        return leave_one_out(self._output, check_bags(self, X, reset=False))
+
+    def _output(self, bags: Bags) -> np.ndarray:
+        """The number(s) that ``leave_one_out`` watches."""
+        return self.decision_function(bags)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BagClassifier(ClassifierMixin, BagEstimator):
+    """A classifier of bags whose subclass separates two classes; more go one against the rest.
+
+    A subclass writes ``_fit(bags, y, w)``, with ``y`` in {-1, +1} and positive weights per bag, and
+    ``_decision(bags)``, positive for +1. Where it can do better than leaving instances out it writes
+    ``_instances(bags)``: one number per instance, as one flat array. A ``class_weight`` parameter is
+    honoured here.
+    """
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from bags, one label per bag and, optionally, one weight per bag."""
+        bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
+        w = check_weights(sample_weight, bags)
+        w = w * class_weights(getattr(self, "class_weight", None), self.classes_, codes)
+        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
+        if len(self.classes_) == 2:
+            self._fit(bags, np.where(codes == 1, 1.0, -1.0), w)
+        else:
+            part = clone(self)
+            if "class_weight" in part.get_params():
+                part.set_params(class_weight=None)  # w has it already
+            n = range(len(self.classes_))
+            self.estimators_ = [clone(part).fit(bags, codes == c, sample_weight=w) for c in n]
+        return self
+
+    def decision_function(self, X) -> np.ndarray:
+        """One number per bag, positive for ``classes_[1]``; one column per class if there are more."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False)
+        if len(self.classes_) == 2:
+            return self._decision(bags)
+        return np.column_stack([e.decision_function(bags) for e in self.estimators_])
+
+    def predict(self, X) -> np.ndarray:
+        """The label of each bag."""
+        check_is_fitted(self)
+        return self.classes_[winners(self.decision_function(X))]
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance, for the class predicted for its bag (``classes_[1]`` if two)."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False)
+        if len(self.classes_) == 2:
+            return bags.split(self._instances(bags))
+        won = winners(self.decision_function(bags))
+        scores = [e.score_instances(bags) for e in self.estimators_]
+        return [scores[c][i] for i, c in enumerate(won)]
+
+    @abstractmethod
+    def _fit(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> None:
+        """Separate y = +1 from y = -1."""
+
+    @abstractmethod
+    def _decision(self, bags: Bags) -> np.ndarray:
+        """One number per bag."""
+
+    def _instances(self, bags: Bags) -> np.ndarray:
+        return np.concatenate(leave_one_out(self._decision, bags))
+
+
+class BagRegressor(RegressorMixin, BagEstimator):
+    """A regressor on bags; a subclass writes ``_fit(bags, y, w)`` and ``_predict(bags)``."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from bags, one target per bag and, optionally, one weight per bag."""
+        bags, y, _ = check_bags_y(self, X, y, classification=False)
+        w = check_weights(sample_weight, bags)
+        self._fit(*positive_weights(bags, y, w))
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """The target of each bag."""
+        check_is_fitted(self)
+        return self._predict(check_bags(self, X, reset=False))
+
+    def _output(self, bags):
+        return self._predict(bags)
+
+    @abstractmethod
+    def _fit(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> None:
+        """Learn from valid bags."""
+
+    @abstractmethod
+    def _predict(self, bags: Bags) -> np.ndarray:
+        """One number per bag."""
+
+
+def leave_one_out(output: Callable, bags: Bags) -> list[np.ndarray]:
+    """f(bag) - f(bag without x) for each instance x, the one generic explanation of a bag method.
+
+    Parameters
+    ----------
+    output : function
+        Takes ``Bags``; returns one number per bag, or one column per class, of which the largest
+        for the whole bag is watched.
+    bags : Bags
+    """
+    whole = np.asarray(output(bags))
+    watched = None if whole.ndim == 1 else whole.argmax(axis=1)
+    return [
+        _watch(whole[i : i + 1], watched, i) - np.concatenate(_without_each(output, bags, i, watched))
+        for i in range(len(bags))
+    ]
+
+
+def winners(decision: np.ndarray) -> np.ndarray:
+    """Number of the class that a decision function chooses."""
+    return (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def class_weights(class_weight, classes, codes) -> np.ndarray:
+    """One weight per bag from a ``class_weight`` parameter: None, "balanced" or a dict by label."""
+    if class_weight is None:
+        return np.ones(len(codes))
+    labels = classes[codes]
+    return compute_class_weight(class_weight, classes=classes, y=labels)[codes]
+
+
+def positive_weights(bags: Bags, y: np.ndarray, w: np.ndarray, classes=None):
+    """Leave out bags of weight zero; each of ``classes`` (y holds their numbers) must keep one."""
+    keep = w > 0
+    if keep.all():
+        return bags, y, w
+    if not keep.any():
+        raise ValueError("all weights are zero; at least one bag must count")
+    if classes is not None:
+        missing = np.setdiff1d(np.arange(len(classes)), y[keep])
+        if len(missing):
+            raise ValueError(f"the class {str(classes[missing[0]])!r} has no bag with a positive weight")
+    return bags[keep], y[keep], w[keep]
+
+
+def _without_each(output, bags: Bags, i: int, watched) -> list[np.ndarray]:
+    """Outputs for bag i without its first, second, ... instance, in blocks of bounded size."""
+    m = int(bags.sizes[i])
+    if m == 1:
+        return [np.zeros(1)]
+    instances = bags[i]
+    per_block = max(1, LARGEST_BLOCK // max(1, (m - 1) * bags.n_features))
+    parts = []
+    for block in slices(m, per_block):
+        left_out = np.arange(block.start, block.stop)
+        rows = np.arange(m - 1) + (np.arange(m - 1) >= left_out[:, None])
+        smaller = Bags(instances[rows.ravel()], np.arange(len(left_out) + 1) * (m - 1))
+        parts.append(_watch(np.asarray(output(smaller)), watched, i))
+    return parts
+
+
+def _watch(values, watched, i):
+    return values if watched is None else values[:, watched[i]]

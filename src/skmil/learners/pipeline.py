@@ -1,0 +1,65 @@
+"""A pipeline that keeps what is special about bags: instance scores and the learner's own results."""
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import as_bags
+from skmil.learners.base import leave_one_out
+
+
+class BagPipeline(Pipeline):
+    """scikit-learn's ``Pipeline`` with ``score_instances`` and the learned attributes of its last step.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from skmil.embeddings import MeanEmbedding
+    >>> from skmil.learners import BagPipeline
+    >>> model = BagPipeline([("mean", MeanEmbedding()), ("svm", SVC(kernel="linear"))])
+    >>> model.fit([[[0.0], [1.0]], [[4.0]]], ["low", "high"]).score_instances([[[0.0], [8.0]]])[0].shape
+    (2,)
+    """
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance: how much it speaks for its bag's output.
+
+        The last step's own answer where it takes bags; exact shares of the linear score, up to the
+        intercept, where a linear model of two classes follows an additive embedding; leaving each
+        instance out elsewhere.
+        """
+        check_is_fitted(self)
+        *first, (_, last) = self.steps
+        bags = as_bags(X)
+        if hasattr(last, "score_instances"):
+            return last.score_instances(_through(first, bags))
+        w = _linear_weights(last)
+        if w is not None and first and hasattr(first[-1][1], "contributions"):
+            return first[-1][1].contributions(_through(first[:-1], bags), w)
+        classifies = hasattr(last, "decision_function")
+        return leave_one_out(self.decision_function if classifies else self._number, bags)
+
+    def _number(self, bags):
+        """What to watch where there is no decision function: a probability or a prediction."""
+        if hasattr(self.steps[-1][1], "predict_proba"):
+            return self.predict_proba(bags)
+        return self.predict(bags)
+
+    def __getattr__(self, name):
+        if name.endswith("_") and not name.startswith("_") and "steps" in self.__dict__:
+            return getattr(self.steps[-1][1], name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _through(steps, bags):
+    for _, step in steps:
+        bags = step.transform(bags)
+    return bags
+
+
+def _linear_weights(model):
+    """The one weight vector of a linear model; ``None`` where there is none, or more than one."""
+    coef = getattr(model, "coef_", None)
+    if coef is None or (np.ndim(coef) == 2 and coef.shape[0] > 1):
+        return None
+    return coef.toarray().ravel() if hasattr(coef, "toarray") else np.ravel(coef)

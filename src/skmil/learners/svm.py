@@ -1,0 +1,193 @@
+"""Support vector machines on any kernel of bags (libsvm through scikit-learn)."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.svm import SVC, SVR
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import check_bags, check_bags_y, check_weights
+from skmil.kernels.set import SetKernel
+from skmil.learners.base import BagEstimator, leave_one_out, positive_weights, winners
+
+
+class _BagSVM(BagEstimator):
+    """Fits the kernel on the training bags, the machine on their Gram matrix, keeps support bags."""
+
+    def _fit_kernel(self, bags, y) -> np.ndarray:
+        kernel = SetKernel() if self.kernel is None else self.kernel
+        self.kernel_ = clone(kernel)
+        return self.kernel_.fit_transform(bags, y)
+
+    def _keep(self, machine, bags) -> None:
+        """Forget all training bags but those that prediction needs."""
+        self.svm_ = machine
+        self.support_ = machine.support_
+        self.n_bags_ = len(bags)
+        self.n_iter_ = machine.n_iter_
+        self.kernel_.bags_ = bags[self.support_] if len(self.support_) else bags[:1]
+
+    def _rows(self, bags) -> np.ndarray:
+        """K(bags, training bags) with zeros where libsvm does not look: not a support bag."""
+        K = np.zeros((len(bags), self.n_bags_))
+        if len(self.support_):
+            K[:, self.support_] = self.kernel_.transform(bags)
+        return K
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return check_bags(self, X, reset=False)
+
+    @property
+    def support_bags_(self):
+        """The training bags that prediction needs."""
+        return self.kernel_.bags_
+
+
+class BagSVC(ClassifierMixin, _BagSVM):
+    """Support vector classifier of bags with a bag kernel.
+
+    Parameters
+    ----------
+    kernel : BagKernel, optional
+        ``SetKernel()`` where not given. A clone of it is fitted on the training bags.
+    C : float
+    class_weight : dict, "balanced" or None
+    probability : bool
+        Offer ``predict_proba``: Platt's sigmoid on decision values of five inner folds.
+    tol, max_iter, random_state : as in ``sklearn.svm.SVC``
+
+    Attributes
+    ----------
+    kernel_ : the fitted kernel; ``support_bags_`` are the only training bags it keeps
+    support_ : numbers of the support bags
+    svm_ : the fitted ``sklearn.svm.SVC``
+
+    Examples
+    --------
+    >>> from skmil.datasets import load_musk1
+    >>> from skmil.learners import BagSVC
+    >>> X, y = load_musk1(return_X_y=True)
+    >>> BagSVC(C=10).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=None,
+        C=1.0,
+        class_weight=None,
+        probability=False,
+        tol=1e-3,
+        max_iter=-1,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.C = C
+        self.class_weight = class_weight
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the kernel, its Gram matrix and the machine; multi-class is one against one, as in SVC."""
+        bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
+        w = check_weights(sample_weight, bags)
+        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
+        K = self._fit_kernel(bags, self.classes_[codes])
+        svc = SVC(
+            kernel="precomputed",
+            C=self.C,
+            class_weight=self.class_weight,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+        if self.probability:
+            self.calibrated_ = CalibratedClassifierCV(svc, ensemble=False)
+            self.calibrated_.fit(K, self.classes_[codes], sample_weight=w)
+            svc = self.calibrated_.calibrated_classifiers_[0].estimator
+        else:
+            svc.fit(K, self.classes_[codes], sample_weight=w)
+        self._keep(svc, bags)
+        return self
+
+    def decision_function(self, X) -> np.ndarray:
+        """One number per bag, positive for ``classes_[1]``; one column per class if there are more."""
+        bags = self._checked(X)
+        return self.svm_.decision_function(self._rows(bags))
+
+    def predict(self, X) -> np.ndarray:
+        """The label of each bag."""
+        check_is_fitted(self)
+        return self.classes_[winners(self.decision_function(X))]
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X) -> np.ndarray:
+        """Calibrated probability of each class (only with ``probability=True``)."""
+        bags = self._checked(X)
+        return self.calibrated_.predict_proba(self._rows(bags))
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
+
+        Exact where the kernel is a sum over instances (it has ``instance_gram``) and there are two
+        classes: the numbers of a bag add up to its decision value less the intercept. By leaving
+        each instance out elsewhere.
+        """
+        bags = self._checked(X)
+        if len(self.classes_) > 2 or not hasattr(self.kernel_, "instance_gram"):
+            return leave_one_out(self.decision_function, bags)
+        alpha = self.svm_.dual_coef_.ravel()
+        return bags.split(self.kernel_.instance_gram(bags, self.support_bags_) @ alpha)
+
+
+class BagSVR(RegressorMixin, _BagSVM):
+    """Support vector regression on bags with a bag kernel.
+
+    Parameters
+    ----------
+    kernel : BagKernel, optional
+        ``SetKernel()`` where not given.
+    C, epsilon, tol, max_iter : as in ``sklearn.svm.SVR``
+
+    Attributes
+    ----------
+    kernel_, support_, support_bags_, svm_ : as in ``BagSVC``
+    """
+
+    def __init__(self, kernel=None, C=1.0, epsilon=0.1, tol=1e-3, max_iter=-1):
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the kernel, its Gram matrix and the machine."""
+        bags, y, _ = check_bags_y(self, X, y, classification=False)
+        bags, y, w = positive_weights(bags, y, check_weights(sample_weight, bags))
+        K = self._fit_kernel(bags, y)
+        machine = SVR(
+            kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol, max_iter=self.max_iter
+        )
+        self._keep(machine.fit(K, y, sample_weight=w), bags)
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """The target of each bag."""
+        bags = self._checked(X)
+        return self.svm_.predict(self._rows(bags))
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance: its exact share of the prediction less the intercept.
+
+        By leaving each instance out where the kernel is not a sum over instances.
+        """
+        bags = self._checked(X)
+        if not hasattr(self.kernel_, "instance_gram") or not len(self.support_):
+            return leave_one_out(self.predict, bags)
+        alpha = self.svm_.dual_coef_.ravel()
+        return bags.split(self.kernel_.instance_gram(bags, self.support_bags_) @ alpha)

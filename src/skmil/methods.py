@@ -1,0 +1,207 @@
+"""The registry: a paper's name for a method -> a ready estimator, its grid and its published figures.
+
+A new method is one line here: a name and a function that builds the estimator with the paper's
+defaults, scaling included.
+"""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sklearn.svm import SVC, SVR
+
+from skmil.embeddings import MeanEmbedding
+from skmil.kernels import MinimaxKernel, SetKernel
+from skmil.learners import SIL, BagPipeline, BagSVC, BagSVR
+from skmil.preprocessing import BagScaler
+
+TASKS = ("classification", "regression")
+C_GRID = [0.1, 1.0, 10.0, 100.0]
+
+
+@dataclass(frozen=True)
+class Method:
+    """What the library knows about a method: how to build it, where it comes from, what to search.
+
+    Parameters
+    ----------
+    name : its name in the papers
+    paper : authors and year
+    assumes : when a bag is positive, in one line
+    classification, regression : functions without arguments that return an unfitted estimator
+    grid : parameters of the classifier for nested cross-validation, by their nested names
+    regression_grid : the same for the regressor
+    """
+
+    name: str
+    paper: str
+    assumes: str
+    classification: Callable | None = None
+    regression: Callable | None = None
+    grid: dict[str, list] = field(default_factory=dict)
+    regression_grid: dict[str, list] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that the method can do."""
+        return tuple(t for t in TASKS if getattr(self, t) is not None)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One published figure: accuracy in percent."""
+
+    method: str
+    data: str
+    accuracy: float
+    source: str
+    protocol: str
+
+
+def methods(task: str | None = None) -> list[str]:
+    """Names of all methods, or of those for one task.
+
+    Examples
+    --------
+    >>> import skmil
+    >>> "MI-Kernel" in skmil.methods("regression")
+    True
+    """
+    if task is not None:
+        _check_task(task)
+    return [m.name for m in REGISTRY.values() if task is None or task in m.tasks]
+
+
+def method(name: str, task: str = "classification", **overrides: Any):
+    """Build the unfitted estimator of a method, with the paper's defaults.
+
+    Parameters
+    ----------
+    name : one of ``skmil.methods()``
+    task : "classification" or "regression"
+    **overrides : parameters of the estimator or of one of its steps
+        ``C=10`` reaches the step that has a ``C``; ``svm__C=10`` names the step.
+
+    Examples
+    --------
+    >>> import skmil
+    >>> skmil.method("MI-Kernel", C=10).get_params()["svm__C"]
+    10
+    """
+    entry = find(name)
+    _check_task(task)
+    build = getattr(entry, task)
+    if build is None:
+        raise ValueError(f"{name} has no form for {task}; those that have: {', '.join(methods(task))}")
+    estimator = build()
+    return estimator.set_params(**{_locate(estimator, k): v for k, v in overrides.items()})
+
+
+def find(name: str) -> Method:
+    """The registry's entry for a name."""
+    if name not in REGISTRY:
+        near = get_close_matches(name, REGISTRY, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise ValueError(f"no method {name!r}; {hint}`skmil methods` lists all")
+    return REGISTRY[name]
+
+
+def grid(name: str, task: str = "classification") -> dict[str, list]:
+    """Parameters that nested cross-validation searches for a method."""
+    entry = find(name)
+    _check_task(task)
+    return dict(entry.grid if task == "classification" else entry.regression_grid)
+
+
+def published(name: str) -> list[Figure]:
+    """Published figures of a method, each with its source.
+
+    Examples
+    --------
+    >>> import skmil
+    >>> [f.accuracy for f in skmil.published("MI-Kernel") if f.data == "tiger"]
+    [80.9]
+    """
+    find(name)
+    return [f for f in _figures() if f.method == name]
+
+
+@cache
+def _figures() -> tuple[Figure, ...]:
+    tables = tomllib.loads(files("skmil").joinpath("published.toml").read_text("utf-8"))["table"]
+    return tuple(
+        Figure(name, data, 100 - v if t["metric"] == "error" else v, t["source"], t["protocol"])
+        for t in tables
+        for data, row in t.items()
+        if isinstance(row, dict)
+        for name, v in row.items()
+    )
+
+
+def _check_task(task: str) -> None:
+    if task not in TASKS:
+        raise ValueError(f"task is {task!r}; use 'classification' or 'regression'")
+
+
+def _locate(estimator, name: str) -> str:
+    """Full name of a parameter: as given, or of the last and shallowest step that has it."""
+    params = estimator.get_params(deep=True)
+    if name in params:
+        return name
+    found = [p for p in params if p.endswith(f"__{name}")]
+    if not found:
+        known = sorted({p.rsplit("__", 1)[-1] for p in params if not p.startswith(("memory", "steps"))})
+        raise ValueError(f"no parameter {name!r}; this method has {', '.join(known)}")
+    order = [step for step, _ in getattr(estimator, "steps", [])]
+    depth = {p: (-order.index(p.split("__")[0]) if p.split("__")[0] in order else 0) for p in found}
+    return min(found, key=lambda p: (depth[p], p.count("__")))
+
+
+def _scaled(**step):
+    """A pipeline that standardises instances first, and ends in the given step."""
+    return BagPipeline([("scale", BagScaler()), *step.items()])
+
+
+_SVM_GRID = {"svm__C": C_GRID}
+
+REGISTRY: dict[str, Method] = {
+    m.name: m
+    for m in [
+        Method(
+            "MI-Kernel",
+            "Gärtner et al. 2002",
+            "bags with similar instances have the same label",
+            lambda: _scaled(svm=BagSVC(SetKernel(normalization="cosine"), C=10.0)),
+            lambda: _scaled(svm=BagSVR(SetKernel(normalization="cosine"), C=10.0, epsilon=0.05)),
+            grid=_SVM_GRID,
+            regression_grid=_SVM_GRID,
+        ),
+        Method(
+            "Minimax",
+            "Gärtner et al. 2002",
+            "the extremes of each feature decide",
+            lambda: _scaled(svm=BagSVC(MinimaxKernel(), C=10.0)),
+            grid=_SVM_GRID,
+        ),
+        Method(
+            "Simple-MI",
+            "Dong 2006",
+            "the mean instance decides",
+            lambda: _scaled(mean=MeanEmbedding(), svm=SVC(C=10.0)),
+            lambda: _scaled(mean=MeanEmbedding(), svm=SVR(C=10.0, epsilon=0.05)),
+            grid=_SVM_GRID,
+            regression_grid=_SVM_GRID,
+        ),
+        Method(
+            "SIL",
+            "Ray and Craven 2005",
+            "all instances share the label of their bag",
+            lambda: _scaled(sil=SIL(SVC(C=10.0))),
+            grid={"sil__estimator__C": C_GRID},
+        ),
+    ]
+}

@@ -1,0 +1,159 @@
+"""Scaling and discretising bags; both are fitted on the pooled instances of the training bags."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import Bags, check_bags
+
+
+class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Bags in, bags out."""
+
+    def fit(self, X, y=None):
+        """Learn from the instances of the training bags."""
+        self._fit(check_bags(self, X, reset=True))
+        return self
+
+    def transform(self, X) -> Bags:
+        """The same bags with other feature values."""
+        check_is_fitted(self)
+        return self._transform(check_bags(self, X, reset=False))
+
+    def set_output(self, *, transform=None):
+        """Bags stay bags: there is no other container to choose."""
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class BagScaler(_BagTransformer):
+    """Shift and scale each feature by statistics of all training instances.
+
+    Parameters
+    ----------
+    method : "standard", "minmax" or "robust"
+        Mean and standard deviation; minimum and range; median and interquartile range. A constant
+        feature becomes 0. Sparse features are only scaled, never shifted, so they stay sparse.
+    equal_bags : bool
+        Let each bag count the same in the statistics, however many instances it has.
+
+    Attributes
+    ----------
+    center_, scale_ : arrays (n_features,)
+
+    Examples
+    --------
+    >>> from skmil.preprocessing import BagScaler
+    >>> BagScaler(method="minmax").fit_transform([[[0.0], [4.0]], [[1.0]]])[1]
+    array([[0.25]])
+    """
+
+    def __init__(self, method="standard", equal_bags=False):
+        self.method = method
+        self.equal_bags = equal_bags
+
+    def _fit(self, bags):
+        weights = np.repeat(1.0 / bags.sizes, bags.sizes) if self.equal_bags else None
+        if self.method not in _STATISTICS:
+            raise ValueError(f"method is {self.method!r}; use one of {', '.join(_STATISTICS)}")
+        if bags.is_sparse:
+            self.center_ = np.zeros(bags.n_features)
+            self.scale_ = _sparse_scale(bags.instances, self.method, weights)
+        else:
+            self.center_, self.scale_ = _STATISTICS[self.method](bags.instances, weights)
+        # Rounding leaves a constant feature with a tiny spread; it must not be blown up.
+        tiny = 10 * np.finfo(float).eps * np.abs(self.center_)
+        self.scale_ = np.where(self.scale_ > tiny, self.scale_, 1.0)
+
+    def _transform(self, bags):
+        if bags.is_sparse:
+            return bags.with_instances(bags.instances.multiply(1.0 / self.scale_).tocsr())
+        return bags.with_instances((bags.instances - self.center_) / self.scale_)
+
+
+class BagGrid(_BagTransformer):
+    r"""Discretise each feature to :math:`\{0, ..., s_k\}`, the space of the box-counting kernels.
+
+    A value is multiplied by ``factor`` and rounded, the smallest training value becomes 1; 0 stands for
+    everything below the training range and :math:`s_k` for everything above, so that a new bag always
+    has a place.
+
+    Parameters
+    ----------
+    factor : float
+        Usually a power of ten: how many digits count.
+    levels : int, optional
+        Instead of ``factor``: stretch every feature to this many steps between its extremes.
+
+    Attributes
+    ----------
+    low_ : array of float
+        Rounded smallest training value.
+    factor_ : array of float
+    s_ : array of int
+        Largest value of each feature after discretisation.
+
+    Examples
+    --------
+    >>> from skmil.preprocessing import BagGrid
+    >>> grid = BagGrid(factor=10).fit([[[0.12], [0.31]]])
+    >>> grid.s_, grid.transform([[[-5.0], [0.2], [9.0]]])[0].ravel()
+    (array([4]), array([0., 2., 4.]))
+    """
+
+    def __init__(self, factor=1.0, levels=None):
+        self.factor = factor
+        self.levels = levels
+
+    def _fit(self, bags):
+        X = bags.to_dense().instances
+        low, high = X.min(axis=0), X.max(axis=0)
+        if self.levels is not None:
+            if self.levels < 1:
+                raise ValueError(f"levels is {self.levels!r}; give at least one step, or None")
+            spread = high - low
+            self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
+        else:
+            if not self.factor > 0:
+                raise ValueError(f"factor is {self.factor!r}; give a positive number")
+            self.factor_ = np.full(X.shape[1], float(self.factor))
+        self.low_ = np.rint(low * self.factor_)
+        self.s_ = (np.rint(high * self.factor_) - self.low_).astype(np.int64) + 2
+
+    def _transform(self, bags):
+        X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1
+        return bags.with_instances(np.clip(X, 0, self.s_))
+
+
+def _standard(X, weights):
+    mean = np.average(X, axis=0, weights=weights)
+    return mean, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+
+
+def _minmax(X, weights):
+    low = X.min(axis=0)
+    return low, X.max(axis=0) - low
+
+
+def _robust(X, weights):
+    q = [0.25, 0.5, 0.75]
+    if weights is None:
+        low, middle, high = np.quantile(X, q, axis=0)
+    else:
+        w = np.broadcast_to(weights[:, None], X.shape)
+        low, middle, high = np.quantile(X, q, axis=0, weights=w, method="inverted_cdf")
+    return middle, high - low
+
+
+def _sparse_scale(X, method, weights):
+    if method != "standard":
+        return np.abs(X).max(axis=0).toarray().ravel()
+    w = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
+    return np.sqrt(np.maximum(X.multiply(X).T @ w - (X.T @ w) ** 2, 0))
+
+
+_STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust}
