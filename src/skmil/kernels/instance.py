@@ -22,7 +22,7 @@ class InstanceKernel:
     kind : "rbf", "linear", "poly" or a function (X, Y) -> matrix
         exp(-gamma |x - y|^2), <x, y>, (gamma <x, y> + coef0)^degree.
     power : float
-        The kernel is raised to this power, entry by entry.
+        The kernel is raised to this power, entry by entry (a fraction keeps the sign).
     """
 
     kind: str | Callable = "rbf"
@@ -47,7 +47,9 @@ class InstanceKernel:
             raise ValueError(
                 f"instance kernel {self.kind!r} is unknown; use 'rbf', 'linear', 'poly' or a function"
             )
-        return K if self.power == 1 else np.sign(K) * np.abs(K) ** self.power
+        if float(self.power).is_integer():
+            return K if self.power == 1 else K**self.power
+        return np.sign(K) * np.abs(K) ** self.power
 
     def centred(self, A: Bags, B: Bags) -> tuple[Bags, Bags]:
         """Move the origin to the mean where the kernel does not notice: distances keep their digits."""

@@ -159,8 +159,6 @@ def positive_weights(bags: Bags, y: np.ndarray, w: np.ndarray, classes=None):
     keep = w > 0
     if keep.all():
         return bags, y, w
-    if not keep.any():
-        raise ValueError("all weights are zero; at least one bag must count")
     if classes is not None:
         missing = np.setdiff1d(np.arange(len(classes)), y[keep])
         if len(missing):

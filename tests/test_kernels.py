@@ -1,0 +1,159 @@
+"""Set and minimax kernels against their definitions; the algebra of kernels."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from skmil import Bags
+from skmil.kernels import EmpiricalMap, MinimaxKernel, Normalized, Power, SetKernel
+from skmil.kernels import instance as engine
+from tests import naive
+
+INSTANCE = {
+    "rbf": lambda x, y: naive.rbf(x, y, 0.3),
+    "linear": np.dot,
+    "poly": lambda x, y: naive.poly(x, y, 0.3, 1.0, 2),
+}
+
+
+@pytest.fixture(params=[(256, 512), (3, 2)], ids=["large blocks", "tiny blocks"])
+def block_size(request, monkeypatch):
+    """Bags must not notice where the blocks of the instance Gram are cut."""
+    monkeypatch.setattr(engine, "ROWS", request.param[0])
+    monkeypatch.setattr(engine, "COLUMNS", request.param[1])
+
+
+@pytest.mark.parametrize("kind", INSTANCE)
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_sum_over_all_pairs(kind, power, bags, block_size):
+    k = SetKernel(kind, gamma=0.3, normalization="sum", power=power)
+    expected = naive.gram(bags, bags, lambda A, B: naive.set_kernel(A, B, INSTANCE[kind], power))
+    assert_allclose(k(bags), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(k(bags[:3], bags[2:]), expected[:3, 2:], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", INSTANCE)
+def test_normalizations(kind, bags):
+    S = naive.gram(bags, bags, lambda A, B: naive.set_kernel(A, B, INSTANCE[kind]))
+    mean, cosine = (SetKernel(kind, gamma=0.3, normalization=n) for n in ("mean", "cosine"))
+    assert_allclose(mean(bags), S / np.outer(bags.sizes, bags.sizes), rtol=1e-10)
+    d = np.sqrt(S.diagonal())
+    assert_allclose(cosine(bags), S / np.outer(d, d), rtol=1e-10)
+    assert_allclose(cosine(bags[:2], bags), (S / np.outer(d, d))[:2], rtol=1e-10)
+
+
+def test_duplicates_do_not_change_the_mean(bags):
+    twice = Bags.from_list([np.vstack([b, b]) for b in bags])
+    k = SetKernel(gamma=0.3)
+    assert_allclose(k(twice), k(bags), rtol=1e-12)
+
+
+def test_weights_of_instances(bags, block_size):
+    rng = np.random.default_rng(0)
+    u = rng.random((bags.offsets[-1], 2))
+    K = engine.pair_sums(bags, bags, engine.InstanceKernel(gamma=0.3), u)
+    G = rbf_kernel(bags.instances, gamma=0.3) * (u @ u.T)
+    starts = bags.offsets[:-1]
+    assert_allclose(K, np.add.reduceat(np.add.reduceat(G, starts, 0), starts, 1), rtol=1e-12)
+    assert_allclose(
+        engine.pair_sums(bags, bags[:4], engine.InstanceKernel(gamma=0.3), u, u[: bags.offsets[4]]),
+        K[:, :4],
+    )
+    assert_allclose(engine.self_sums(bags, engine.InstanceKernel(gamma=0.3), u), K.diagonal(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("normalization", ["sum", "mean", "cosine"])
+def test_shares_of_instances_add_up(normalization, bags):
+    k = SetKernel(gamma=0.3, normalization=normalization)
+    shares = k.instance_gram(bags, bags[:5])
+    assert_allclose(np.add.reduceat(shares, bags.offsets[:-1]), k(bags, bags[:5]), rtol=1e-10)
+
+
+def test_sparse_equals_dense(bags):
+    X = [np.where(np.abs(b) > 0.7, b, 0) for b in bags]
+    for kind in INSTANCE:
+        k = SetKernel(kind, gamma=0.3)
+        assert_allclose(k([sparse.csr_matrix(b) for b in X]), k(X), rtol=1e-10, atol=1e-14)
+
+
+def test_far_from_the_origin_no_digit_is_lost(bags):
+    k = SetKernel(gamma=0.3)
+    moved = bags.with_instances(np.round(bags.instances, 6) + 2.0**20)
+    assert_allclose(k(moved), k(bags.with_instances(np.round(bags.instances, 6))), rtol=1e-8)
+
+
+def test_any_function_is_an_instance_kernel(bags):
+    k = SetKernel(lambda X, Y: rbf_kernel(X, Y, gamma=0.3))
+    assert_allclose(k(bags), SetKernel(gamma=0.3)(bags), rtol=1e-12)
+
+
+def test_width_from_the_data(bags):
+    X = bags.instances
+    D = ((X[:, None] - X[None]) ** 2).sum(-1)[np.triu_indices(len(X), 1)]
+    assert SetKernel(gamma="median").fit(bags).gamma_ == pytest.approx(1 / np.median(D))
+    assert SetKernel(gamma="scale").fit(bags).gamma_ == pytest.approx(1 / (4 * X.var()))
+    constant = [np.ones((2, 3)), np.ones((1, 3))]
+    assert SetKernel(gamma="median").fit(constant).gamma_ == 1.0
+    assert SetKernel(gamma="scale").fit(constant).gamma_ == 1.0
+    assert SetKernel(gamma="median").fit([np.ones((1, 3))]).gamma_ == 1.0
+
+
+def test_what_is_wrong_is_said(bags):
+    with pytest.raises(NotFittedError, match="call fit first, or give a number"):
+        SetKernel(gamma="median")(bags)
+    with pytest.raises(ValueError, match="normalization is 'average'; use one of sum, mean, cosine"):
+        SetKernel(gamma=1.0, normalization="average")(bags)
+    with pytest.raises(ValueError, match="instance kernel 'gauss' is unknown"):
+        SetKernel("gauss", gamma=1.0)(bags)
+    with pytest.raises(ValueError, match="gamma is -1"):
+        SetKernel(gamma=-1).fit(bags)
+    with pytest.raises(ValueError, match="gamma is 'auto'"):
+        SetKernel(gamma="auto").fit(bags)
+    with pytest.raises(ValueError, match="X has 4 features and Y has 2"):
+        SetKernel(gamma=1.0)(bags, [np.ones((1, 2))])
+    with pytest.raises(ValueError, match="anchors is 'all'"):
+        EmpiricalMap(SetKernel(), anchors="all").fit(bags)
+
+
+def test_minimax(bags):
+    k = MinimaxKernel(degree=3, gamma=0.2, coef0=0.5)
+    expected = naive.gram(bags, bags, lambda A, B: naive.minimax(A, B, 0.2, 0.5, 3))
+    assert_allclose(k(bags), expected, rtol=1e-10)
+    assert_allclose(k.diag(bags), expected.diagonal(), rtol=1e-10)
+
+
+def test_algebra(bags):
+    a, b = SetKernel(gamma=0.3, normalization="sum"), MinimaxKernel()
+    assert_allclose((a + b)(bags), a(bags) + b(bags))
+    assert_allclose((a * b)(bags), a(bags) * b(bags))
+    assert_allclose(Power(SetKernel("linear"), 0.5)(bags) ** 2, np.abs(SetKernel("linear")(bags)))
+    assert_array_equal(np.sign(Power(SetKernel("linear"), 0.5)(bags)), np.sign(SetKernel("linear")(bags)))
+    assert_allclose(Normalized(a)(bags), SetKernel(gamma=0.3, normalization="cosine")(bags), rtol=1e-12)
+    zero = Normalized(SetKernel("linear"))([np.zeros((2, 2)), np.ones((1, 2))])
+    assert_allclose(zero, [[0, 0], [0, 1]])
+
+
+def test_empirical_map_with_given_anchors(bags):
+    k = SetKernel(gamma=0.3)
+    transductive = EmpiricalMap(k, anchors=bags).fit(bags[:4])
+    assert_allclose(transductive.features(bags[:4]), k(bags[:4], bags))
+    assert_allclose(transductive(bags[:4]), k(bags[:4], bags) @ k(bags, bags[:4]))
+    with pytest.raises(NotFittedError):
+        EmpiricalMap(k)(bags)
+
+
+def test_works_as_scikit_learn_expects(toy):
+    X, y = toy
+    assert SVC(kernel=SetKernel(gamma=0.3), C=10).fit(list(X), y).score(list(X), y) > 0.8
+    search = GridSearchCV(
+        SVC(kernel=SetKernel(gamma=1.0)), {"C": [1, 10], "kernel__gamma": [0.1, 1.0]}, cv=2
+    )
+    assert search.fit(X, y).best_score_ > 0.6
+    pipeline = make_pipeline(SetKernel(), SVC(kernel="precomputed", C=10))
+    assert pipeline.fit(X, y).score(X, y) > 0.8

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+
+from skmil import Bags
+from skmil.preprocessing import BagGrid, BagScaler
+
+SCALERS = {"standard": StandardScaler(), "minmax": MinMaxScaler(), "robust": RobustScaler()}
+
+
+@pytest.mark.parametrize("method", SCALERS)
+def test_same_as_scikit_learn_on_pooled_instances(method, bags):
+    scaled = BagScaler(method).fit_transform(bags)
+    assert isinstance(scaled, Bags) and scaled.ids.tolist() == bags.ids.tolist()
+    assert_allclose(scaled.instances, SCALERS[method].fit_transform(bags.instances), atol=1e-12)
+
+
+def test_each_bag_counts_the_same():
+    X = [np.array([[0.0], [0.0], [0.0]]), np.array([[4.0]])]
+    assert BagScaler(equal_bags=True).fit(X).center_ == 2.0
+    assert BagScaler(equal_bags=False).fit(X).center_ == 1.0
+    robust = BagScaler("robust", equal_bags=True).fit([np.zeros((9, 1)), np.ones((1, 1)), np.ones((1, 1))])
+    assert robust.center_ == 1.0
+
+
+@pytest.mark.parametrize("method", SCALERS)
+def test_constant_features_become_zero(method):
+    X = [np.full((3, 2), [0.1, 1e9]), np.full((2, 2), [0.1, 1e9])]
+    scaled = BagScaler(method).fit_transform(X).instances
+    assert np.isfinite(scaled).all()
+    assert_allclose(scaled, 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", SCALERS)
+def test_sparse_stays_sparse(method):
+    dense = np.array([[0.0, 2.0], [4.0, 0.0], [0.0, 0.0]])
+    scaled = BagScaler(method).fit_transform([sparse.csr_matrix(dense), sparse.csr_matrix(dense[:1])])
+    assert scaled.is_sparse and scaled.instances.nnz == 3
+
+
+def test_grid_has_a_place_for_every_value():
+    grid = BagGrid(factor=10).fit([np.array([[0.12, 5.0], [0.31, 5.0]])])
+    assert_array_equal(grid.s_, [4, 2])
+    seen = grid.transform([np.array([[0.12, 5.0], [0.31, 5.0], [-9.0, 0.0], [99.0, 9.0]])])[0]
+    assert_array_equal(seen, [[1, 1], [3, 1], [0, 0], [4, 2]])
+
+
+def test_grid_with_a_number_of_levels(bags):
+    grid = BagGrid(levels=100)
+    cells = grid.fit_transform(bags).instances
+    assert_array_equal(grid.s_, 102)
+    assert_array_equal(cells.min(axis=0), 1)
+    assert_array_equal(cells.max(axis=0), 101)
+
+
+def test_what_is_wrong_is_said(bags):
+    with pytest.raises(ValueError, match="method is 'zscore'; use one of standard, minmax, robust"):
+        BagScaler("zscore").fit(bags)
+    with pytest.raises(ValueError, match="factor is 0"):
+        BagGrid(factor=0).fit(bags)
+    with pytest.raises(ValueError, match="levels is 0"):
+        BagGrid(levels=0).fit(bags)
