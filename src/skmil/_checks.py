@@ -45,33 +45,57 @@ def _as_numbers(values, where: str) -> np.ndarray:
         array = np.asarray(values)
         if array.dtype.kind == "c":
             raise ValueError("Complex data not supported")
+        refuse_text(array, where)
         return array if array.dtype.kind in "fiu" else array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{where} is not a table of numbers: {error}") from None
 
 
+def refuse_text(table, where: str) -> None:
+    """Refuse what NumPy would turn into numbers without a word: text, dates and times."""
+    if isinstance(table, np.ndarray) and table.dtype.kind in "SUMm":
+        kind = "text" if table.dtype.kind in "SU" else "dates"
+        raise ValueError(f"{where} holds {kind} ({table.dtype}); encode it as numbers")
+
+
 def check_instances(instances, offsets, ids):
     """C-contiguous float64 or canonical CSR, finite, as a read-only view."""
     if sparse.issparse(instances):
-        table = sparse.csr_matrix(instances, dtype=np.float64)
-        if not table.has_canonical_format:
-            table = table.copy() if table is instances else table
-            table.sum_duplicates()
+        table = _canonical(instances)
         values = table.data
     else:
-        table = np.ascontiguousarray(_as_numbers(instances, "the instance table"), dtype=np.float64)
-        if table.ndim != 2:
-            raise ValueError(f"the instance table has shape {table.shape}; expected two dimensions")
-        values = table
+        values = table = np.ascontiguousarray(
+            _as_numbers(instances, "the instance table"), dtype=np.float64
+        )
+    if table.ndim != 2:
+        raise ValueError(f"the instance table has shape {table.shape}; expected two dimensions")
     if table.shape[1] == 0:
         raise ValueError(
             f"Found array with 0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
         )
+    if offsets[-1] != table.shape[0]:
+        raise ValueError(f"offsets run from 0 to {offsets[-1]}; expected 0 to {table.shape[0]}")
+    check_sizes(offsets, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())
     if suspicious and not np.isfinite(values).all():
         _raise_not_finite(table, offsets, ids)
     return read_only(table)
+
+
+def _canonical(instances) -> sparse.csr_matrix:
+    """CSR with sorted indices, each once and inside the table; the caller's arrays stay as they are."""
+    if np.dtype(instances.dtype).kind not in "biuf":
+        raise ValueError(f"the instance table holds {instances.dtype}; expected real numbers")
+    table = sparse.csr_matrix(instances, dtype=np.float64)
+    try:
+        table.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"the instance table is no valid CSR matrix: {error}") from None
+    if not table.has_canonical_format:
+        table = table.copy()  # a CSR made from a CSR shares its arrays
+        table.sum_duplicates()
+    return table
 
 
 def _raise_not_finite(table, offsets, ids) -> None:
@@ -93,16 +117,39 @@ def _raise_not_finite(table, offsets, ids) -> None:
     )
 
 
-def check_offsets(offsets, n: int, ids) -> None:
+def check_offsets(offsets) -> np.ndarray:
+    """Whole numbers from 0, as a read-only int64 view."""
+    offsets = np.asarray(offsets)
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
+        raise ValueError(
+            f"offsets are {offsets.dtype} of shape {offsets.shape}; expected whole numbers in one row"
+        )
     if len(offsets) < 2:
         raise ValueError("there are no bags; expected at least one")
-    if offsets[0] != 0 or offsets[-1] != n:
-        raise ValueError(f"offsets run from {offsets[0]} to {offsets[-1]}; expected 0 to {n}")
+    if offsets[0] != 0:
+        raise ValueError(f"offsets begin with {offsets[0]}; expected 0")
+    return read_only(np.ascontiguousarray(offsets, dtype=np.int64))
+
+
+def check_sizes(offsets, ids) -> None:
     empty = np.diff(offsets) < 1
     if empty.any():
         i = int(np.argmax(empty))
         count = max(0, int(offsets[i + 1] - offsets[i]))
         raise ValueError(f"{bag_name(i, ids)} has {count} instances; drop it or give it at least one")
+
+
+def check_parts(parts) -> None:
+    """What ``Bags.concat`` puts together must fit together."""
+    if len(parts) == 0:
+        raise ValueError("there are no bags; expected at least one part")
+    for k, part in enumerate(parts):
+        if part.is_sparse != parts[0].is_sparse:
+            raise TypeError("some parts are sparse and some are dense; convert them to one kind")
+        if part.n_features != parts[0].n_features:
+            raise ValueError(
+                f"part {k} has {part.n_features} features and part 0 has {parts[0].n_features}"
+            )
 
 
 def check_targets(y) -> np.ndarray:
@@ -126,17 +173,31 @@ def check_names(names, n: int, what: str, of: str):
     names = names.astype(str) if names.dtype == object else names
     if names.shape != (n,):
         raise ValueError(f"{what} has shape {names.shape} for {n} {of}; give one name each")
-    return names
+    return read_only(names)
 
 
-def numeric_table(columns, names, n: int) -> np.ndarray:
-    table = np.empty((n, len(columns)))
-    for k, (column, name) in enumerate(zip(columns, names, strict=True)):
+def frame_table(df, bag, label) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Features, bag ids and feature names of a pandas or polars frame."""
+    columns = list(df.columns)
+    for name in [bag] + ([] if label is None else [label]):
+        if columns.count(name) != 1:
+            found = "twice" if name in columns else "not at all"
+            raise ValueError(
+                f"expected one column {name!r} in the frame, found it {found}; it has {some(columns)}"
+            )
+    features = [c for c in columns if c not in (bag, label)]
+    twice = [c for c in features if columns.count(c) > 1] if len(set(columns)) < len(columns) else []
+    if twice:
+        raise ValueError(f"the frame has the column {twice[0]!r} twice; rename one")
+    table = np.empty((len(df), len(features)))
+    for k, name in enumerate(features):
+        column = df[name].to_numpy()
         try:
+            refuse_text(column, "it")
             table[:, k] = column
         except (TypeError, ValueError) as error:
             raise ValueError(f"column {name!r} is not numeric ({error}); encode or drop it") from None
-    return table
+    return table, df[bag].to_numpy(), [str(c) for c in features]
 
 
 def read_only(table):
@@ -158,3 +219,54 @@ def bag_name(i: int, names) -> str:
 def some(names) -> str:
     shown = ", ".join(repr(str(n)) for n in names[:8])
     return shown + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def bag_labels(labels, bag_ids) -> np.ndarray:
+    """One label per bag from one per row (bags in order of their first row)."""
+    labels = np.asarray(labels)
+    missing = _missing(labels)
+    if missing.any():
+        raise ValueError(
+            f"row {int(np.argmax(missing))} has no label; give every instance the label of its bag"
+        )
+    rows, offsets, ids = group_rows(np.asarray(bag_ids))
+    ordered = labels if rows is None else labels[rows]
+    first = ordered[offsets[:-1]]
+    differs = ordered != np.repeat(first, np.diff(offsets))
+    if differs.any():
+        r = int(np.argmax(differs))
+        i = int(np.searchsorted(offsets, r, side="right")) - 1
+        raise ValueError(
+            f"bag {i} ({str(ids[i])!r}) has the labels {first[i]!s} and {ordered[r]!s}; "
+            "all instances of a bag carry the label of the bag"
+        )
+    return first
+
+
+def group_rows(bag_ids: np.ndarray):
+    """Order of rows that makes bags contiguous (``None`` if they are), offsets and ids."""
+    missing = _missing(bag_ids)
+    if missing.any():
+        raise ValueError(f"row {int(np.argmax(missing))} has no bag id")
+    if bag_ids.dtype == object:
+        whole = all(isinstance(b, (int, np.integer)) for b in bag_ids)
+        bag_ids = bag_ids.astype(np.int64 if whole else str)
+    ids, first, inverse = np.unique(bag_ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    position = rank[inverse]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=len(ids)))])
+    in_order = bool((np.diff(position) >= 0).all())
+    return None if in_order else np.argsort(position, kind="stable"), offsets, ids[order]
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    """Which entries are None, NaN, NaT or a data frame's mark for missing."""
+    if values.dtype.kind in "biuSU":
+        return np.zeros(values.shape, dtype=bool)
+    if values.dtype != object:
+        return ~np.isfinite(values) if values.dtype.kind == "f" else values != values
+    return np.array(
+        [v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in values], dtype=bool
+    )

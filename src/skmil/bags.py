@@ -11,15 +11,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from skmil._checks import (
+    bag_labels,
     bag_name,
     check_instances,
     check_list,
     check_names,
     check_offsets,
+    check_parts,
     check_targets,
-    numeric_table,
+    frame_table,
+    group_rows,
     read_only,
-    some,
+    refuse_text,
 )
 from skmil._jit import Flat
 
@@ -56,13 +59,10 @@ class Bags:
     """
 
     def __init__(self, instances, offsets, ids=None, feature_names=None):
-        offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-        self.offsets = read_only(offsets)
-        self._ids = check_names(ids, len(offsets) - 1, "ids", "bags")
-        self.instances = check_instances(instances, offsets, self._ids)
-        n, d = self.instances.shape
-        check_offsets(offsets, n, self._ids)
-        names = check_names(feature_names, d, "feature_names", "features")
+        self.offsets = check_offsets(offsets)
+        self._ids = check_names(ids, len(self), "ids", "bags")
+        self.instances = check_instances(instances, self.offsets, self._ids)
+        names = check_names(feature_names, self.n_features, "feature_names", "features")
         self.feature_names = None if names is None else names.astype(str)
 
     @classmethod
@@ -103,30 +103,27 @@ class Bags:
         -------
         Bags, or (Bags, y) where ``label`` is given
         """
-        columns = list(df.columns)
-        for name in [bag] + ([] if label is None else [label]):
-            if name not in columns:
-                raise ValueError(f"no column {name!r} in the frame; it has {some(columns)}")
-        features = [c for c in columns if c not in (bag, label)]
-        ids = df[bag].to_numpy()
-        table = numeric_table([df[c].to_numpy() for c in features], features, len(ids))
-        bags = cls.from_table(table, ids, [str(c) for c in features])
+        table, ids, features = frame_table(df, bag, label)
+        bags = cls.from_table(table, ids, features)
         return bags if label is None else (bags, bag_labels(df[label].to_numpy(), ids))
 
     @classmethod
     def concat(cls, parts: "Sequence[Bags]") -> "Bags":
         """Put several ``Bags`` one after the other."""
+        check_parts(parts)
         stack = sparse.vstack if parts[0].is_sparse else np.concatenate
         offsets = np.cumsum(np.concatenate([[0]] + [p.sizes for p in parts]))
-        ids = np.concatenate([p.ids for p in parts])
+        ids = None if all(p._ids is None for p in parts) else np.concatenate([p.ids for p in parts])
         return cls(stack([p.instances for p in parts]), offsets, ids, parts[0].feature_names)
 
     def to_frame(self, y=None):
         """Return a pandas frame: ``bag``, ``label`` where ``y`` is given, then the features."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install skmil[tables]") from None
         names = self.feature_names
-        names = [f"f{k}" for k in range(self.n_features)] if names is None else names
+        names = [f"f{k + 1}" for k in range(self.n_features)] if names is None else names
         frame = pd.DataFrame(self.to_dense().instances, columns=list(names))
         if y is not None:
             frame.insert(0, "label", np.repeat(check_lengths(y, self), self.sizes))
@@ -226,6 +223,11 @@ class Bags:
         part.offsets, part._ids = read_only(offsets), ids if self._ids is not None else index
         part.feature_names = self.feature_names
         return part
+
+    def __setstate__(self, state):
+        """Make the arrays of an unpickled copy read-only again, as compiled code was typed for."""
+        self.__dict__.update(state)
+        self.instances, self.offsets = read_only(self.instances), read_only(self.offsets)
 
     def __eq__(self, other) -> bool:
         if not isinstance(other, Bags) or self.shape != other.shape:
@@ -341,45 +343,13 @@ def check_lengths(y, bags: Bags) -> np.ndarray:
     return y
 
 
-def bag_labels(labels, bag_ids) -> np.ndarray:
-    """One label per bag from one per row (bags in order of their first row)."""
-    labels = np.asarray(labels)
-    rows, offsets, ids = group_rows(np.asarray(bag_ids))
-    ordered = labels if rows is None else labels[rows]
-    first = ordered[offsets[:-1]]
-    differs = ordered != np.repeat(first, np.diff(offsets))
-    if differs.any():
-        r = int(np.argmax(differs))
-        i = int(np.searchsorted(offsets, r, side="right")) - 1
-        raise ValueError(
-            f"bag {i} ({str(ids[i])!r}) has the labels {first[i]!s} and {ordered[r]!s}; "
-            "all instances of a bag carry the label of the bag"
-        )
-    return first
-
-
-def group_rows(bag_ids: np.ndarray):
-    """Order of rows that makes bags contiguous (``None`` if they are), offsets and ids."""
-    if bag_ids.dtype == object:
-        bag_ids = bag_ids.astype(str)
-    if bag_ids.dtype.kind == "f" and not np.isfinite(bag_ids).all():
-        raise ValueError(f"row {int(np.argmin(np.isfinite(bag_ids)))} has no bag id")
-    ids, first, inverse = np.unique(bag_ids, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    position = rank[inverse]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(position, minlength=len(ids)))])
-    in_order = bool((np.diff(position) >= 0).all())
-    return None if in_order else np.argsort(position, kind="stable"), offsets, ids[order]
-
-
 def len_(table) -> int:
     """Number of rows, for dense and sparse tables alike."""
     return table.shape[0]
 
 
 def _rows_as_bags(X) -> Bags:
+    refuse_text(X, "the table")
     X = check_array(
         X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, input_name="X"
     )
@@ -390,8 +360,11 @@ def _as_index(key):
     if isinstance(key, slice):
         return key
     key = np.asarray(key)
-    if key.size and key.dtype.kind not in "iub":
-        raise IndexError(f"bags are indexed by numbers, slices or masks, not by {key.dtype}")
+    if key.ndim != 1 or (key.size and key.dtype.kind not in "iub"):
+        what = f"{key.dtype} of shape {key.shape}"
+        raise IndexError(
+            f"bags are indexed by a number, a slice, or a list of numbers or truth values, not by {what}"
+        )
     return key if key.size else key.astype(int)
 
 

@@ -1,0 +1,141 @@
+"""Files <-> Bags: one small module per format, told apart by name and content."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from skmil.bags import as_bags, check_lengths
+from skmil.formats import arff, lines, mat, npz, parquet, table
+from skmil.formats._files import wrong
+
+READERS: dict[str, Callable[..., Bunch]] = {
+    ".npz": npz.read,
+    ".csv": table.read,
+    ".tsv": partial(table.read, tab=True),
+    ".parquet": parquet.read,
+    ".arff": arff.read,
+    ".data": lines.read_data,
+    ".svm": lines.read_andrews,
+    ".mat": mat.read,
+}
+WRITERS = {
+    ".npz": npz.write,
+    ".csv": table.write,
+    ".tsv": table.write,
+    ".parquet": parquet.write,
+    ".arff": arff.write,
+    ".data": lines.write_data,
+    ".svm": lines.write_andrews,
+    ".txt": lines.write_andrews,
+    ".mat": mat.write,
+}
+_MAGIC = {b"PK\x03\x04": ".npz", b"PAR1": ".parquet", b"MATLAB": ".mat", b"\x89HDF": ".mat"}
+
+
+def read_bags(path, *, bag=None, label=None) -> Bunch:
+    """Read bags from a file; its ending says the format, its content where the ending does not.
+
+    Parameters
+    ----------
+    path : .npz, .csv, .tsv, .parquet, .arff, .data, .svm, .txt or .mat
+    bag, label : str, optional
+        Columns (or arrays) with the bag ids and the labels, where they do not have usual names such
+        as ``bag``, ``bag_id``, ``molecule_name`` and ``label``, ``class``, ``y``, ``target``. Tables
+        without a header take column numbers.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (Bags), ``target`` (one label per bag, or ``None``) and what else the file holds:
+        ``folds``, ``split``, ``instance_target``, ``instance_names``, ``class_names``, ``DESCR``, ...
+
+    Raises
+    ------
+    ValueError
+        One line that names the file, the line and what was expected there.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}"
+        )
+    try:
+        return READERS[_kind(path)](path, bag, label)
+    except MemoryError:
+        raise wrong(path, None, "the file asks for more memory than there is") from None
+    except (ValueError, TypeError) as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise wrong(path, None, str(error)) from None
+
+
+def write_bags(path, bags, y=None, **extras) -> list[str]:
+    """Write bags to a file, in the format its ending names.
+
+    The file appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    path : .npz, .csv, .tsv, .parquet, .arff, .data, .svm, .txt or .mat
+    bags : Bags, or whatever ``as_bags`` takes
+    y : one label per bag, optional
+    **extras
+        What else ``read_bags`` may return: ``folds``, ``split``, ``instance_target``,
+        ``instance_names``, ...
+
+    Returns
+    -------
+    list of str
+        Names of the extras that this format cannot hold; always empty for .npz.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from skmil.formats import read_bags, write_bags
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.csv"
+    >>> write_bags(path, [[[0.1, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], ["no", "yes"])
+    []
+    >>> read_bags(path).target.tolist()
+    ['no', 'yes']
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in WRITERS:
+        raise ValueError(f"{path}: expected a name ending in one of {', '.join(WRITERS)}")
+    bags = as_bags(bags)
+    extras = {k: v for k, v in extras.items() if v is not None}
+    return WRITERS[kind](path, bags, None if y is None else _check_labels(y, bags), extras)
+
+
+def _check_labels(y, bags) -> np.ndarray:
+    y = check_lengths(y, bags)
+    y = np.array(y.tolist()) if y.dtype == object else y
+    if y.dtype.kind not in "biufU":
+        raise ValueError(f"labels are numbers or text to be written, not {y.dtype}")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        i = int(np.argmin(np.isfinite(y)))
+        raise ValueError(f"the label of {bags.describe(i)} is {y[i]}; drop the bag or write without labels")
+    return y
+
+
+def _kind(path: Path) -> str:
+    """The format: its magic bytes where there are any, else the ending, else the first line."""
+    with open(path, "rb") as file:
+        start = file.read(4096)
+    ending = path.suffix.lower()
+    magic = next((kind for mark, kind in _MAGIC.items() if start.startswith(mark)), None)
+    if ending in READERS and magic is not None and magic != ending:
+        raise wrong(path, None, f"expected {ending[1:]}, found the beginning of a {magic} file; rename it")
+    if not start.strip():
+        raise wrong(path, None, "expected bags, found an empty file")
+    if magic is not None or ending in READERS:
+        return magic or ending
+    first = next(
+        (t for t in start.decode("utf-8", "replace").lstrip("\ufeff").splitlines() if t.strip("# \t")), ""
+    )
+    if first.lstrip().startswith(("@", "%")):
+        return ".arff"
+    return ".svm" if first.startswith("#") or first.split()[0].count(":") == 2 else ".csv"

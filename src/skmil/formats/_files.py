@@ -1,0 +1,249 @@
+"""What all formats share: errors that name the line, typed labels, rows to bags, safe writing."""
+
+import os
+import re
+import secrets
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from skmil._checks import group_rows
+from skmil.bags import Bags
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+_PLAIN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
+
+
+def wrong(path, line: int | None, what: str) -> ValueError:
+    """The one error of all readers: file, line where there is one, what was expected."""
+    return ValueError(f"{path}: {what}" if line is None else f"{path}, line {line}: {what}")
+
+
+@dataclass
+class Rows:
+    """Instances as they stand in a file, one row each, before they become bags.
+
+    ``values`` holds dense rows one after the other; sparse rows fill ``indices`` (the smallest is
+    ``first``) and ``indptr`` too. ``mixed_labels`` allows labels 0/1 or -1/1 that differ inside a bag.
+    """
+
+    path: Path
+    names: Sequence[str] | None = None
+    lines: list[int] = field(default_factory=list)
+    bags: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    extras: dict[str, list[str]] = field(default_factory=dict)
+    values: array = field(default_factory=lambda: array("d"))
+    indices: array = field(default_factory=lambda: array("q"))
+    indptr: array = field(default_factory=lambda: array("q", [0]))
+    first: int = 0
+    mixed_labels: bool = False
+
+    def add(self, line: int, bag: str, label: str | None) -> None:
+        """Start the next row: the line it stands in, its bag and its label."""
+        bag = bag.strip()
+        if not bag:
+            raise wrong(self.path, line, "expected a bag id, found an empty field")
+        self.lines.append(line)
+        self.bags.append(bag)
+        if label is not None:
+            self.labels.append(label.strip())
+
+    def add_dense(self, line: int, tokens: Sequence[str], describe: Callable[[int], str]) -> None:
+        """Append the numbers of a row; ``describe(k)`` names its k-th field."""
+        try:
+            self.values.extend(map(float, tokens))
+        except ValueError:
+            tokens = list(tokens)
+        else:
+            if "_" not in "".join(tokens):  # Python reads 1_0 as ten; a data file means a typing error
+                return
+        k = next(k for k, t in enumerate(tokens) if not is_number(t))
+        raise wrong(self.path, line, f"expected a number in {describe(k)}, found {tokens[k][:40]!r}")
+
+    def add_sparse(self, line: int, pairs: Sequence[str], separator: str) -> None:
+        """Append ``index<separator>value`` pairs."""
+        start, first = len(self.indices), self.first
+        try:
+            keys, numbers = zip(*(p.split(separator) for p in pairs), strict=True) if pairs else ((), ())
+            self.indices.extend(map(int, keys))
+            self.values.extend(map(float, numbers))
+        except (ValueError, OverflowError):
+            good = False
+        else:
+            good = "_" not in "".join(pairs) and min(self.indices[start:], default=first) >= first
+        if not good:
+            at = next((p for p in pairs if not _is_pair(p, separator, first)), "")
+            shape = f"index{separator}value with whole indices from {first}"
+            raise wrong(self.path, line, f"expected {shape}, found {at[:40]!r}")
+        seen = self.indices[start:]
+        if len(set(seen)) < len(seen):
+            raise wrong(self.path, line, "expected each feature index once, found one twice")
+        if max(seen, default=0) - first >= 2**31 - 1:
+            raise wrong(self.path, line, f"expected feature indices below 2^31, found {max(seen)}")
+        self.indptr.append(len(self.indices))
+
+    def table(self, n_features: int | None):
+        """All rows as one array, or as CSR where they came as pairs."""
+        n = len(self.bags)
+        if n == 0:
+            raise wrong(self.path, None, "expected at least one instance, found none")
+        values = np.frombuffer(self.values)
+        if len(self.indptr) == 1:
+            return values.reshape(n, -1)
+        indices = np.array(self.indices, dtype=np.int64) - self.first
+        d = n_features or int(indices.max(initial=0)) + 1
+        table = sparse.csr_matrix((values, indices, np.array(self.indptr)), shape=(n, d))
+        table.eliminate_zeros()
+        return table
+
+    def bunch(self, n_features: int | None = None) -> Bunch:
+        """The rows as ``Bunch(data, target, ...)``, grouped into bags in order of appearance."""
+        table = self.table(n_features)
+        self._check_finite(table)
+        rows, offsets, ids = group_rows(typed_ids(self.bags))
+        order = np.arange(len(self.bags)) if rows is None else rows
+        data = Bags(table if rows is None else table[rows], offsets, ids, self.names)
+        extras = {k: self._extra(k, v)[order] for k, v in self.extras.items()}
+        target = self._targets(order, offsets, extras)
+        if "split" in extras:
+            extras["split"] = extras["split"][offsets[:-1]]
+        return Bunch(data=data, target=target, **extras)
+
+    def _extra(self, key: str, tokens: list[str]) -> np.ndarray:
+        return np.array(tokens, dtype=str) if key == "instance_names" else typed(tokens, self, key)
+
+    def _check_finite(self, table) -> None:
+        bad = ~np.isfinite(table.data if sparse.issparse(table) else table.ravel())
+        if bad.any():
+            at = int(np.argmax(bad))
+            ends = (
+                table.indptr if sparse.issparse(table) else np.arange(len(self.bags) + 1) * table.shape[1]
+            )
+            line = self.lines[int(np.searchsorted(ends, at, side="right")) - 1]
+            raise wrong(
+                self.path, line, "expected finite numbers, found NaN or infinity; impute or drop it"
+            )
+
+    def _targets(self, order, offsets, extras) -> np.ndarray | None:
+        """One label per bag; labels that differ inside a bag are an error, or instance labels."""
+        if not any(self.labels):
+            return None
+        labels = typed(self.labels, self, "label")[order]
+        first = labels[offsets[:-1]]
+        differs = np.nonzero(labels != np.repeat(first, np.diff(offsets)))[0]
+        if len(differs) == 0:
+            return first
+        if self.mixed_labels and set(np.unique(labels).tolist()) in ({0, 1}, {-1, 1}):
+            extras["instance_target"] = labels
+            return np.maximum.reduceat(labels, offsets[:-1])
+        at = int(differs[0])
+        before = first[np.searchsorted(offsets, at, side="right") - 1]
+        row = int(order[at])
+        raise wrong(
+            self.path,
+            self.lines[row],
+            f"expected the label {before} of bag {self.bags[row]!r}, found {labels[at]}; a bag has one",
+        )
+
+
+def is_number(token: str) -> bool:
+    """Whether a token is a decimal number (NaN and infinity are reported later, by name)."""
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return "_" not in token
+
+
+def _is_pair(pair: str, separator: str, first: int) -> bool:
+    index, _, value = pair.partition(separator)
+    return bool(_INTEGER.match(index)) and int(index) >= first and is_number(value)
+
+
+def typed_ids(tokens: Sequence[str]) -> np.ndarray:
+    """Bag ids: integers or floats if all are written the way Python writes them, else text."""
+    if all(_PLAIN_INTEGER.match(t) for t in tokens):
+        return np.array(tokens, dtype=str).astype(np.int64)
+    if all(is_number(t) and repr(float(t)) == t and np.isfinite(float(t)) for t in tokens):
+        return np.array([float(t) for t in tokens])
+    return np.array(tokens, dtype=str)
+
+
+def typed(tokens: Sequence[str], rows: Rows, what: str) -> np.ndarray:
+    """Labels: integers, else numbers, else truth values, else text; none may be missing."""
+    distinct = set(tokens)
+    for missing in ("", "?"):
+        if missing in distinct:
+            line = rows.lines[list(tokens).index(missing)]
+            raise wrong(rows.path, line, f"expected a {what}, found {missing!r}")
+    if all(_INTEGER.match(t) for t in distinct):
+        return np.array([int(t) for t in tokens], dtype=np.int64)
+    if all(is_number(t) for t in distinct):
+        return np.array([float(t) for t in tokens])
+    if distinct <= {"True", "False"}:
+        return np.array([t == "True" for t in tokens])
+    return np.array(tokens, dtype=str)
+
+
+@contextmanager
+def reading_text(path: Path) -> Iterator[IO[str]]:
+    """Open UTF-8 text; what is no text is reported as such."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise wrong(
+            path, None, f"expected UTF-8 text, found the byte {error.object[error.start]:#04x}"
+        ) from None
+
+
+@contextmanager
+def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file beside ``path`` that takes its place once it is complete."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    try:
+        with open(temporary, mode.replace("w", "x"), **text) as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+
+
+def written(table: np.ndarray) -> Iterator[list[str]]:
+    """The rows of a table as text that reads back to the same bits."""
+    whole = np.abs(table).max() < 2**53 and (table == np.rint(table)).all()
+    if whole and not (np.signbit(table) & (table == 0)).any():
+        table = table.astype(np.int64)
+    return (list(map(repr, row)) for row in table.tolist())
+
+
+def written_names(values, what: str, forbidden: str = "") -> list[str]:
+    """Ids or labels as text, refused where the format could not give them back."""
+    tokens = [repr(v) if isinstance(v, (int, float)) else str(v) for v in np.asarray(values).tolist()]
+    for t in tokens:
+        if t in ("", "?") or t != t.strip() or any(c in t for c in forbidden):
+            raise ValueError(
+                f"the {what} {t!r} cannot be written in this format: it is empty or '?', begins or ends "
+                f"with a space or holds one of {forbidden!r}; rename it or write .npz"
+            )
+    return tokens
+
+
+def unique_ids(bags: Bags) -> np.ndarray:
+    """The ids, which must differ where the file knows a bag by its id alone."""
+    ids, counts = np.unique(bags.ids, return_counts=True)
+    if (counts > 1).any():
+        twice = ids[np.argmax(counts)]
+        raise ValueError(f"{counts.max()} bags have the id {str(twice)!r}; give each its own or write .npz")
+    return bags.ids

@@ -1,0 +1,230 @@
+"""Relational ARFF as Weka writes it: one line per bag, its instances in one quoted field."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from skmil._checks import some
+from skmil.bags import Bags
+from skmil.formats._files import Rows, reading_text, replacing, unique_ids, written, written_names, wrong
+
+_NAME = re.compile(r"""\s*(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^\s,'"{}%]+))\s*""")
+_FIELD = re.compile(r"""\s*(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^,'"]*))\s*(,|\Z)""")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_NUMERIC = ("numeric", "real", "integer")
+
+
+class Attribute(NamedTuple):
+    """A column of the outer table: its name and, where it is nominal, its values."""
+
+    name: str
+    values: frozenset[str] | None
+
+
+class Header(NamedTuple):
+    """Outer columns, the place of the relational one, and the features inside it."""
+
+    outer: list[Attribute]
+    relation: int
+    features: list[str]
+
+
+def read(path: Path, bag, label) -> Bunch:
+    """Read bag id, relational attribute and class; the class may be nominal or numeric."""
+    with reading_text(path) as file:
+        lines = ((k, text.strip()) for k, text in enumerate(file, start=1))
+        lines = ((k, text) for k, text in lines if text and not text.startswith("%"))
+        header = _read_header(path, lines)
+        at, label_at = _find(path, header, bag, label)
+        rows = Rows(path, header.features)
+        seen: set[str] = set()
+        for line, text in lines:
+            fields = _fields(path, line, text, header)
+            name = f"{len(seen)}" if at is None else fields[at]
+            if name in seen:
+                raise wrong(path, line, f"expected each bag in one line, found {name!r} again")
+            seen.add(name)
+            for instance in _instances(path, line, fields[header.relation]):
+                rows.add(line, name, None if label_at is None else fields[label_at])
+                _add_instance(rows, line, instance, header.features)
+    if len(rows.indptr) > 1 and len(rows.indptr) != len(rows.bags) + 1:
+        raise wrong(path, None, "expected all instances dense or all sparse, found both")
+    return rows.bunch(len(header.features))
+
+
+def _read_header(path: Path, lines: Iterator[tuple[int, str]]) -> Header:
+    outer: list[Attribute] = []
+    features: list[str] = []
+    relation, inside = None, False
+    for line, text in lines:
+        keyword, _, rest = text.partition(" ") if " " in text else text.partition("\t")
+        keyword = keyword.lower()
+        if keyword == "@data":
+            break
+        if keyword == "@end":
+            inside = False
+        elif keyword == "@attribute":
+            name, kind = _attribute(path, line, rest)
+            if inside:
+                _check_numeric(path, line, name, kind)
+                features.append(name)
+            elif kind.lower() == "relational":
+                if relation is not None:
+                    raise wrong(path, line, "expected one relational attribute, found a second")
+                relation, inside = len(outer), True
+                outer.append(Attribute(name, None))
+            else:
+                outer.append(Attribute(name, _nominal(path, line, kind)))
+        elif keyword != "@relation":
+            raise wrong(path, line, f"expected @relation, @attribute, @end or @data, found {text[:40]!r}")
+    else:
+        raise wrong(path, None, "expected @data after the attributes, found the end of the file")
+    if relation is None or not features or inside:
+        raise wrong(path, None, "expected '@attribute bag relational', numeric attributes and '@end bag'")
+    return Header(outer, relation, features)
+
+
+def _attribute(path: Path, line: int, rest: str) -> tuple[str, str]:
+    match = _NAME.match(rest)
+    if match is None or match.end() == len(rest):
+        raise wrong(path, line, f"expected '@attribute name type', found {rest[:40]!r}")
+    return _unescape(match), rest[match.end() :].strip()
+
+
+def _check_numeric(path: Path, line: int, name: str, kind: str) -> None:
+    if kind.lower() not in _NUMERIC:
+        raise wrong(
+            path, line, f"expected a numeric attribute in the bag, found {name!r} of type {kind[:40]}"
+        )
+
+
+def _nominal(path: Path, line: int, kind: str) -> frozenset[str] | None:
+    """The values of a nominal attribute; ``None`` for numbers and strings."""
+    if kind.lower() in (*_NUMERIC, "string"):
+        return None
+    if not (kind.startswith("{") and kind.endswith("}")):
+        raise wrong(path, line, f"expected numeric, string, relational or {{a,b,...}}, found {kind[:40]!r}")
+    values, at, body = [], 0, kind[1:-1]
+    while match := _FIELD.match(body, at):
+        values.append(_unescape(match))
+        at = match.end()
+        if not match[4]:
+            return frozenset(values)
+    raise wrong(path, line, f"expected {{a,b,...}}, found {kind[:40]!r}")
+
+
+def _find(path: Path, header: Header, bag, label) -> tuple[int | None, int | None]:
+    """Places of bag id and class among the outer attributes."""
+    names = [a.name for a in header.outer]
+    for name in (bag, label):
+        if name is not None and name not in names:
+            raise wrong(path, None, f"expected an attribute {name!r}, found {some(names)}")
+    before = [k for k in range(header.relation)]
+    after = [k for k in range(header.relation + 1, len(names))]
+    at = names.index(bag) if bag is not None else before[0] if before else None
+    label_at = names.index(label) if label is not None else after[-1] if after else None
+    ignored = {*before, *after} - {at, label_at}
+    if ignored:
+        raise wrong(
+            path,
+            None,
+            f"expected a bag id, the bag and a class, found also {some([names[k] for k in ignored])}",
+        )
+    return at, label_at
+
+
+def _fields(path: Path, line: int, text: str, header: Header) -> list[str]:
+    """Cut a line at its commas; quotes protect, backslashes escape."""
+    fields, at, more = [], 0, True
+    while more:
+        match = _FIELD.match(text, at)
+        if match is None:
+            raise wrong(path, line, f"expected a field or a closing quote, found {text[at : at + 20]!r}")
+        at, more = match.end(), bool(match[4])
+        fields.append(_unescape(match))
+    if len(fields) != len(header.outer):
+        raise wrong(path, line, f"expected {len(header.outer)} fields, found {len(fields)}")
+    for value, attribute in zip(fields, header.outer, strict=True):
+        if attribute.values is not None and value not in attribute.values:
+            raise wrong(
+                path, line, f"expected a declared value of {attribute.name!r}, found {value[:40]!r}"
+            )
+    return fields
+
+
+def _instances(path: Path, line: int, text: str) -> list[str]:
+    instances = [part for part in text.split("\n") if part.strip()]
+    if not instances:
+        raise wrong(path, line, "expected at least one instance in the bag, found none")
+    return instances
+
+
+def _add_instance(rows: Rows, line: int, text: str, features: list[str]) -> None:
+    text = text.strip()
+    if text.startswith("{") and text.endswith("}"):
+        rows.add_sparse(line, [p.strip() for p in text[1:-1].split(",") if p.strip()], " ")
+        if max(rows.indices[rows.indptr[-2] :], default=0) >= len(features):
+            raise wrong(
+                rows.path, line, f"expected feature indices below {len(features)}, found a larger one"
+            )
+        return
+    tokens = text.split(",")
+    if len(tokens) != len(features):
+        raise wrong(
+            rows.path, line, f"expected {len(features)} features in an instance, found {len(tokens)}"
+        )
+    rows.add_dense(line, tokens, lambda k: f"attribute {features[k]!r}")
+
+
+def _unescape(match: re.Match) -> str:
+    quoted = match[1] if match[1] is not None else match[2]
+    if quoted is None:
+        return match[3].strip()
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted, flags=re.DOTALL)
+
+
+def _quote(token: str) -> str:
+    if re.fullmatch(r"[^\s,'\"{}%\\]+", token):
+        return token
+    for raw, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\t", "\\t"), ("\r", "\\r")):
+        token = token.replace(raw, escaped)
+    return f"'{token}'"
+
+
+def write(path: Path, bags: Bags, y, extras: dict) -> list[str]:
+    """Write bag id (nominal), relational attribute ``bag``, class (nominal; numeric for real targets)."""
+    ids = [_quote(t) for t in written_names(unique_ids(bags), "bag id")]
+    names = bags.feature_names
+    features = [f"f{k + 1}" for k in range(bags.n_features)] if names is None else names.tolist()
+    labels = None if y is None else [_quote(t) for t in written_names(y, "label")]
+    with replacing(path) as file:
+        file.write(f"@relation {_quote(path.stem)}\n\n@attribute bag_id {{{','.join(ids)}}}\n")
+        file.write("@attribute bag relational\n")
+        file.writelines(
+            f"  @attribute {_quote(t)} numeric\n" for t in written_names(features, "feature name")
+        )
+        file.write("@end bag\n")
+        if labels is not None:
+            kind = "numeric" if y.dtype.kind == "f" else "{" + ",".join(dict.fromkeys(labels)) + "}"
+            file.write(f"@attribute class {kind}\n")
+        file.write("\n@data\n")
+        for k, bag in enumerate(bags):
+            rows = "\\n".join(_written_instances(bag))
+            file.write(f'{ids[k]},"{rows}"{"" if labels is None else "," + labels[k]}\n')
+    return list(extras)
+
+
+def _written_instances(bag) -> Iterator[str]:
+    if not sparse.issparse(bag):
+        return (",".join(row) for row in written(bag))
+    parts = (slice(a, b) for a, b in zip(bag.indptr[:-1], bag.indptr[1:], strict=True))
+    return ("{" + ",".join(_pairs(bag.indices[s], bag.data[s])) + "}" for s in parts)
+
+
+def _pairs(indices: np.ndarray, values: np.ndarray) -> Iterator[str]:
+    return (f"{i} {v!r}" for i, v in zip(indices.tolist(), values.tolist(), strict=True))
