@@ -1,0 +1,59 @@
+"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain``."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class Interrupted(Exception):
+    """Ctrl-C, with a word about what is left and how to go on."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 2 for bad input, 130 for Ctrl-C.
+
+    Whatever is wrong with the input is said in one line on stderr; ``SKMIL_DEBUG=1`` shows where it
+    was found.
+    """
+    try:
+        from skmil.cli.verbs import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich", "click"):
+            raise
+        return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
+    try:
+        return app(args=argv, prog_name="skmil", standalone_mode=False) or 0
+    except Interrupted as error:
+        return _say(str(error), INTERRUPTED)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough; leave nothing for Python to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        return _say(_one_line(error))
+    except Exception as error:
+        # Wrong options come as exceptions of typer, whose classes moved between its versions.
+        if type(error).__name__ == "Abort":
+            return _say("interrupted", INTERRUPTED)
+        if not hasattr(error, "format_message"):
+            raise
+        return _say(" ".join(error.format_message().split()))
+
+
+def _say(what: str, code: int = BAD_INPUT) -> int:
+    """One line on stderr."""
+    if os.environ.get("SKMIL_DEBUG") and sys.exception() is not None:
+        raise
+    print(f"skmil: {what}", file=sys.stderr)
+    return code
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

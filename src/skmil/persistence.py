@@ -1,0 +1,102 @@
+"""Fitted models as files that run nothing when they are read (skops)."""
+
+import inspect
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+from sklearn.base import BaseEstimator
+
+from skmil.formats._files import replacing
+
+# What may be inside a model, besides what skops trusts itself (public scikit-learn estimators, NumPy
+# and SciPy arrays, plain Python values): the classes of these packages, and the private helpers of
+# scikit-learn that fitted estimators hold.
+_PACKAGES = ("skmil.bags", "skmil.preprocessing", "skmil.kernels", "skmil.embeddings", "skmil.learners")
+_HELPERS = frozenset(
+    {"sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration"}
+)
+
+
+def save_model(model: BaseEstimator, path) -> None:
+    """Write a fitted model to a file; the file appears when it is whole.
+
+    Examples
+    --------
+    >>> import os, tempfile, skmil
+    >>> from skmil.persistence import load_model, save_model
+    >>> model = skmil.method("Simple-MI").fit([[[0.0]], [[4.0]]], ["low", "high"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.skops")
+    >>> save_model(model, path)
+    >>> load_model(path).predict([[[3.0], [5.0]]]).tolist()
+    ['high']
+    """
+    data = _skops().dumps(model)
+    if refused := _refused(data):
+        raise ValueError(
+            f"the model holds {refused[0]}, which load_model would refuse; use skmil's own parts"
+        )
+    with replacing(Path(path), "wb") as file:
+        file.write(data)
+
+
+def load_model(path) -> BaseEstimator:
+    """Read a model that ``save_model`` wrote; a file with any other kind of object is refused.
+
+    Nothing in the file is run: objects are rebuilt from a list of known classes.
+    """
+    path = Path(path)
+    data = path.read_bytes()
+    skops = _skops()
+    try:
+        refused = _refused(data)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+        raise ValueError(f"{path}: not a model written by `skmil fit` ({_first_line(error)})") from None
+    if refused:
+        raise ValueError(f"{path}: refused, because it holds {refused[0]}, which no model of skmil needs")
+    try:
+        model = skops.loads(data, trusted=sorted(_trusted()))
+    except Exception as error:  # a damaged file can fail anywhere inside skops
+        raise ValueError(f"{path}: damaged model ({_first_line(error)})") from None
+    if not (isinstance(model, BaseEstimator) and hasattr(model, "predict")):
+        raise ValueError(f"{path}: holds {type(model).__name__}, not a model")
+    return model
+
+
+def _refused(data: bytes) -> list[str]:
+    return [t for t in _skops().get_untrusted_types(data=data) if t not in _trusted()]
+
+
+@cache
+def _trusted() -> frozenset[str]:
+    """Full names of all classes that a model may hold: classes only, so no function can be named."""
+    found = set(_HELPERS)
+    for module in _modules():
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and value.__module__ == module.__name__:
+                found.add(f"{module.__name__}.{name}")
+    return frozenset(found)
+
+
+def _modules() -> Iterator:
+    for name in _PACKAGES:
+        package = import_module(name)
+        yield package
+        if hasattr(package, "__path__"):
+            for found in walk_packages(package.__path__, f"{name}."):
+                yield import_module(found.name)
+
+
+def _skops():
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError("model files need skops; install it with: pip install 'skmil[cli]'") from None
+    return skops.io
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:120]

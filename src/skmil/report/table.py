@@ -1,0 +1,86 @@
+"""The table of a section: cells for the terminal and for plain text."""
+
+from collections.abc import Sequence
+
+from skmil.records import Record
+from skmil.report.summary import Section, Summary, sections
+
+NAMES = {"accuracy": "accuracy %", "auc": "AUC", "r2": "R²", "rmse": "RMSE", "mae": "MAE"}
+
+
+def to_text(records: Sequence[Record]) -> str:
+    """Records as plain text: one table per data set, the published figures beside ours.
+
+    Examples
+    --------
+    >>> from skmil.datasets import load_musk1
+    >>> from skmil.evaluation import cross_validate_bags
+    >>> from skmil.report import to_text
+    >>> X, y = load_musk1(return_X_y=True)
+    >>> print(to_text(cross_validate_bags("Simple-MI", X, y, data="musk1", folds=2)))
+    musk1: 92 bags, 2-fold cross-validation, seed 0
+    method ...
+    """
+    return "\n\n".join(_section_text(s) for s in sections(records))
+
+
+def _section_text(section: Section) -> str:
+    header, rows, notes = cells(section)
+    widths = [max(len(r[k]) for r in [header, *rows]) for k in range(len(header))]
+    lines = [
+        "  ".join(
+            c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(r, widths, strict=True))
+        )
+        for r in [header, *rows]
+    ]
+    return "\n".join([title(section), *(line.rstrip() for line in lines), *notes])
+
+
+def title(section: Section) -> str:
+    """Data set and protocol in one line."""
+    return f"{section.first.data}: {section.n_bags} bags, {section.protocol}"
+
+
+def cells(section: Section) -> tuple[list[str], list[list[str]], list[str]]:
+    """Header, one row of texts per method, and the notes that name the sources."""
+    letters = source_letters(section)
+    scores = shown_scores(section)
+    header = ["method", *(NAMES[s] for s in scores), "fit", "predict"] + ["published"] * bool(letters)
+    rows = []
+    for s in section.summaries:
+        row = [s.method, *(number(s, score) for score in scores)]
+        row += [seconds(s.fit_seconds), seconds(s.predict_seconds)]
+        if letters:
+            row.append(" ".join(f"{f.accuracy:.1f}{letters[f.source]}" for f in s.figures))
+        rows.append(row)
+    return header, rows, [f"{letter}: {source}" for source, letter in letters.items()]
+
+
+def shown_scores(section: Section) -> list[str]:
+    """The scores that have a column."""
+    if section.regression:
+        return ["r2", "rmse", "mae"]
+    return ["accuracy", "auc"] if section.binary else ["accuracy"]
+
+
+def number(summary: Summary, score: str) -> str:
+    """A mean as text, with the standard deviation for the leading score."""
+    mean, sd = summary.mean(score), summary.sd(score)
+    if mean != mean:
+        return "–"
+    if score == "accuracy":
+        return f"{100 * mean:.1f} ± {100 * sd:4.1f}"
+    return f"{mean:.3f} ± {sd:.3f}" if score == "r2" else f"{mean:.3g}" if score != "auc" else f"{mean:.3f}"
+
+
+def seconds(value: float) -> str:
+    """A time for people: 12 ms, 3.4 s, 2 min."""
+    if value < 0.9995:
+        return f"{1000 * value:.3g} ms"
+    return f"{value:.3g} s" if value < 99.5 else f"{value / 60:.3g} min"
+
+
+def source_letters(section: Section) -> dict[str, str]:
+    """A letter for each source of published figures: a, b, c, ..."""
+    sources = sorted({f.source for s in section.summaries for f in s.figures})
+    return {source: chr(ord("a") + k) for k, source in enumerate(sources)}
