@@ -152,6 +152,16 @@ def check_parts(parts) -> None:
             )
 
 
+def check_squares(bags) -> None:
+    """Refuse values so large that inner products and squared distances overflow."""
+    values = bags.instances.data if bags.is_sparse else bags.instances
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    if largest > 1e153 / np.sqrt(bags.n_features):
+        raise ValueError(
+            f"the features hold values up to {largest:.3g}, whose squares overflow; scale them"
+        )
+
+
 def check_targets(y) -> np.ndarray:
     if y.dtype.kind not in "fiub":
         try:

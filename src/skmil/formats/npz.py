@@ -17,7 +17,7 @@ PER_INSTANCE = ("instance_y", "instance_target", "instance_names")
 def read(path: Path, bag, label) -> Bunch:
     """Read ``X`` (or CSR parts), ``bag``, ``y`` and what else the archive holds."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             parts = {key: archive[key] for key in archive.files}
     except (
         ValueError,

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from skmil._checks import check_squares
 from skmil._jit import exp, map_blocks, njit, slices
 from skmil.bags import Bags
 
@@ -80,6 +81,8 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
     same = A is B and v is None
     u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
     v = u if same else np.ones((B.offsets[-1], u.shape[1])) if v is None else v
+    check_squares(A)
+    check_squares(B)
     A, B = kernel.centred(A, B)
     task = _RowSums(A, B, kernel, u, np.ascontiguousarray(v), same)
     K, D = np.zeros((len(A), len(B))), np.zeros((len(A), len(B)))
