@@ -242,13 +242,10 @@ class Bags:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        n, d = self.shape
-        kind = " (sparse)" if self.is_sparse else ""
-        sizes = self.sizes
-        return (
-            f"Bags({n} bag{'s' * (n != 1)}, {len_(self.instances)} instances, {d} features{kind}; "
-            f"sizes {sizes.min()} to {sizes.max()}, median {np.median(sizes):g})"
-        )
+        counts = {"bag": len(self), "instance": len_(self.instances), "feature": self.n_features}
+        text = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in counts.items())
+        kind, sizes = " (sparse)" if self.is_sparse else "", self.sizes
+        return f"Bags({text}{kind}; sizes {sizes.min()} to {sizes.max()}, median {np.median(sizes):g})"
 
     def _repr_html_(self) -> str:
         counts, edges = np.histogram(self.sizes, bins=min(20, 1 + int(np.ptp(self.sizes))))
