@@ -303,6 +303,7 @@ def with_value(value):
         ({"a": A}, TypeError, "expected bags, got dict"),
         (None, TypeError, "expected bags, got NoneType"),
         (7, TypeError, "expected bags, got int"),
+        ([[10**400, 1]], ValueError, "the table holds a number that is too large"),
         (np.ones(3), ValueError, "Expected 2D array"),
         (np.ones((1, 1, 1, 1)), ValueError, "dim"),
     ],

@@ -347,9 +347,11 @@ def len_(table) -> int:
 
 def _rows_as_bags(X) -> Bags:
     refuse_text(X, "the table")
-    X = check_array(
-        X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, input_name="X"
-    )
+    options = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
+    try:
+        X = check_array(X, input_name="X", **options)
+    except OverflowError as error:
+        raise ValueError(f"the table holds a number that is too large: {error}") from None
     return Bags(X, np.arange(X.shape[0] + 1))
 
 
