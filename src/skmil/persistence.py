@@ -13,11 +13,18 @@ from sklearn.base import BaseEstimator
 from skmil.formats._files import replacing
 
 # What may be inside a model, besides what skops trusts itself (public scikit-learn estimators, NumPy
-# and SciPy arrays, plain Python values): the classes of these packages, and the private helpers of
-# scikit-learn that fitted estimators hold.
+# arrays, plain Python values): the classes of these packages, sparse matrices, and the private helpers
+# that fitted estimators of scikit-learn hold.
 _PACKAGES = ("skmil.bags", "skmil.preprocessing", "skmil.kernels", "skmil.embeddings", "skmil.learners")
 _HELPERS = frozenset(
-    {"sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration"}
+    {
+        "scipy.sparse._csc.csc_array",
+        "scipy.sparse._csc.csc_matrix",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+    }
 )
 
 

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 import skmil
+from skmil._folds import fold_table
 from skmil.cli import Interrupted
 from skmil.cli.support import (
     SHIPPED,
@@ -41,6 +42,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+PICTURES = (".png", ".svg", ".pdf")
 out = Console()
 err = Console(stderr=True)
 
@@ -86,6 +88,7 @@ def bench(
         count = _whole(folds) if given is None else len(np.unique(given[0]))
         shared = dict(folds=count, repeats=repeats, nested=nested, seed=seed, given_folds=given, task=t)
         plans.append((bunch, choose(methods, t), shared))
+        fold_table(bunch.target, t, count, repeats, seed, given)  # complains before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     records = folder / "records.jsonl"
     before = {r.key for r in read_records(records)}
@@ -305,6 +308,8 @@ def explain(
     """Say which instances carried a bag."""
     if plot is not None:
         check_folder(plot)
+        if plot.suffix.lower() not in PICTURES:
+            raise ValueError(f"{plot}: give a name that ends in {', '.join(PICTURES)}")
         if bag_id is None:
             raise ValueError("--plot draws one bag; name it with --bag")
     fitted = load_model(model)
@@ -342,10 +347,6 @@ def _find_bag(bags, bag_id: str) -> int:
 
 def _save_plot(fitted, bags, i, names, path: Path) -> None:
     ax = plot_instances(fitted, bags, i, names=names)
-    known = ax.figure.canvas.get_supported_filetypes()
-    kind = path.suffix.lstrip(".").lower()
-    if kind not in known:
-        raise ValueError(f"{path}: give a name that ends in .png, .svg or .pdf")
     with replacing(path, "wb") as file:
-        ax.figure.savefig(file, format=kind, dpi=150)
+        ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
     out.print(f"plot: {path}", highlight=False, soft_wrap=True)

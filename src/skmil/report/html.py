@@ -102,7 +102,7 @@ def _results(section: Section) -> str:
     scores = shown_scores(section)
     head = "<th>method</th>" + "".join(f"<th>{NAMES[s]}</th>" for s in scores)
     head += '<th class="less">fit</th><th class="less">predict</th>'
-    head += "<th>published</th><th>difference</th>" if letters else ""
+    head += "<th>published</th><th title='ours minus the published figure'>diff.</th>" if letters else ""
     rows = "".join(_row(s, scores, letters, best=k == 0) for k, s in enumerate(section.summaries))
     notes = " · ".join(f"<sup>{letter}</sup> {escape(source)}" for source, letter in letters.items())
     sources = f'<p class="note">Published: {notes}.</p>' if notes else ""
