@@ -16,7 +16,7 @@ from tests.strategies import PLAIN_TEXT, TEXT, labelled_bags
 
 ENDINGS = sorted(WRITERS)
 QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -65,9 +65,11 @@ def test_bags_without_labels_have_none_when_they_come_back(ending, bags, tmp_pat
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_sparse_bags_come_back_with_all_their_columns(ending, tmp_path):
-    table = sparse.random(7, 50, 0.05, format="csr", random_state=0)
-    bags = Bags(table, [0, 3, 4, 7], ids=["a", "b", "c"])
+@pytest.mark.parametrize("last", [0, 49])
+def test_sparse_bags_come_back_with_all_their_columns(ending, last, tmp_path):
+    table = sparse.random(7, 50, 0.05, random_state=0).tolil()
+    table[0], table[:, 49], table[3, last] = 0, 0, 1.0  # an empty first row, the last column in use or not
+    bags = Bags(table.tocsr(), [0, 3, 4, 7], ids=["a", "b", "c"])
     write_bags(tmp_path / f"x{ending}", bags, [0.5, 1.5, 2.0])
     again = read_bags(tmp_path / f"x{ending}")
     assert dense(again) == bags.to_dense() and again.target.tolist() == [0.5, 1.5, 2.0]
@@ -205,6 +207,16 @@ def test_columns_can_be_named_or_numbered(tmp_path):
 def test_labels_have_the_type_they_are_written_in(labels, kind, values, tmp_path):
     bunch = read_bags(put(tmp_path, "x.csv", f"bag,label,f\na,{labels[0]},1\nb,{labels[1]},2\n"))
     assert bunch.target.dtype.kind == kind and bunch.target.tolist() == values
+
+
+def test_another_array_of_an_archive_can_be_the_label(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.eye(2), bag=[0, 1], y=[0, 1], category=["u", "v"], short=[1])
+    bunch = read_bags(tmp_path / "x.npz", label="category")
+    assert bunch.target.tolist() == ["u", "v"] and "y" not in bunch
+    with pytest.raises(ValueError, match="expected labels under 'kind', found y, category, short"):
+        read_bags(tmp_path / "x.npz", label="kind")
+    with pytest.raises(ValueError, match=r"of shape \(2,\), found \(1,\)"):
+        read_bags(tmp_path / "x.npz", label="short")
 
 
 def test_ids_with_leading_zeros_stay_text(tmp_path):

@@ -36,6 +36,8 @@ ARFF = "@relation r\n@attribute id {a,b}\n@attribute bag relational\n@attribute 
             "line 1: .*found 'label' and 'class'; choose with label=",
         ),
         ("x.csv", "bag,label,f,f\na,1,1,2\n", "line 1: expected each column once, found 'f' twice"),
+        ("x.csv", "mol,act,0,1\nm1,1,2,3\n", "line 1: expected to know the bag column of 'mol'"),
+        ("x.csv", "bag,label,f1\na,1.5,2\nb,nan,3\n", "line 3: expected a label, found NaN"),
         ("x.csv", "bag,label\na,1\n", "line 1: expected at least one feature column"),
         ("x.csv", 'bag,label,f1\n"a,1,2\nb,0,1\n', "line 3: expected a well-formed row"),
         ("x.csv", "1,a,2\n0,b,2,3\n", "line 2: expected 3 fields, found 4"),
@@ -168,3 +170,19 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
     with pytest.raises(error):
         write_bags(path, bags[:2])
     assert path.read_bytes() == old and os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("extras", "message"),
+    [
+        ({"instance_names": ["a"]}, r"'instance_names' has shape \(1,\); expected 3 entries"),
+        ({"split": [0, 1, 1]}, r"'split' has shape \(3,\); expected 2 entries"),
+        ({"folds": np.zeros((5, 3))}, "'folds' has shape"),
+        ({"X": np.zeros(3)}, "'X' is a name that the formats use themselves"),
+        ({"notes": [object()]}, "'notes' holds Python objects"),
+    ],
+)
+def test_extras_must_fit_the_bags(extras, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        write_bags(tmp_path / "x.npz", TWO, **extras)
+    assert os.listdir(tmp_path) == []

@@ -106,7 +106,8 @@ def write_bags(path, bags, y=None, **extras) -> list[str]:
     if kind not in WRITERS:
         raise ValueError(f"{path}: expected a name ending in one of {', '.join(WRITERS)}")
     bags = as_bags(bags)
-    extras = {k: v for k, v in extras.items() if v is not None}
+    extras = {k: v for k, v in extras.items() if v is not None and k != "ids"}  # the bags have them
+    _check_extras(extras, bags)
     return WRITERS[kind](path, bags, None if y is None else _check_labels(y, bags), extras)
 
 
@@ -119,6 +120,28 @@ def _check_labels(y, bags) -> np.ndarray:
         i = int(np.argmin(np.isfinite(y)))
         raise ValueError(f"the label of {bags.describe(i)} is {y[i]}; drop the bag or write without labels")
     return y
+
+
+def _check_extras(extras: dict, bags) -> None:
+    """What goes with instances, bags or folds must be as long as these."""
+    n, n_instances = len(bags), len(bags.owner)
+    lengths = {"split": n, "folds": n, "instance_names": n_instances, "instance_target": n_instances}
+    for key, value in extras.items():
+        if key in (
+            "X",
+            "data",
+            "indices",
+            "indptr",
+            "shape",
+            "bag",
+            "y",
+            "target",
+            "names",
+            "feature_names",
+        ):
+            raise ValueError(f"{key!r} is a name that the formats use themselves; choose another")
+        if key in lengths and np.shape(value)[-1:] != (lengths[key],):
+            raise ValueError(f"{key!r} has shape {np.shape(value)}; expected {lengths[key]} entries")
 
 
 def _kind(path: Path) -> str:

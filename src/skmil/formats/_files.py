@@ -187,7 +187,11 @@ def typed(tokens: Sequence[str], rows: Rows, what: str) -> np.ndarray:
     if all(_INTEGER.match(t) for t in distinct):
         return np.array([int(t) for t in tokens], dtype=np.int64)
     if all(is_number(t) for t in distinct):
-        return np.array([float(t) for t in tokens])
+        numbers = np.array([float(t) for t in tokens])
+        if not np.isfinite(numbers).all():
+            line = rows.lines[int(np.argmin(np.isfinite(numbers)))]
+            raise wrong(rows.path, line, f"expected a {what}, found NaN or infinity")
+        return numbers
     if distinct <= {"True", "False"}:
         return np.array([t == "True" for t in tokens])
     return np.array(tokens, dtype=str)

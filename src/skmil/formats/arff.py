@@ -62,7 +62,7 @@ def _read_header(path: Path, lines: Iterator[tuple[int, str]]) -> Header:
     features: list[str] = []
     relation, inside = None, False
     for line, text in lines:
-        keyword, _, rest = text.partition(" ") if " " in text else text.partition("\t")
+        keyword, rest = [*text.split(maxsplit=1), ""][:2]
         keyword = keyword.lower()
         if keyword == "@data":
             break

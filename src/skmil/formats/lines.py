@@ -130,4 +130,5 @@ def _pairs(bags: Bags) -> Iterator[list[str]]:
     for r in range(X.shape[0]):
         part = slice(ends[r], ends[r + 1])
         stored = zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)
-        yield [f"{i + 1}:{v!r}" for i, v in stored if v != 0] + ([f"{d}:0"] if r == 0 and missing else [])
+        pairs = [f"{i + 1}:{v!r}" for i, v in stored if v != 0]
+        yield pairs + ([f"{d}:0"] if r == 0 and (missing or not pairs) else [])

@@ -60,12 +60,13 @@ def from_arrays(path: Path, parts: dict, bag: str, label: str) -> Bunch:
             {k: parts[k][order] for k in PER_INSTANCE if k in parts and len(parts[k]) == len(order)}
         )
     target, names = parts.pop(label, None), parts.pop("names", None)
-    _check_lengths(path, {label: target, "names": names, **parts}, len(sizes), table.shape[0])
+    parts.pop("y", None)  # the labels that the caller did not choose
+    _check_lengths(path, {"names": names, **parts, "y": target}, len(sizes), table.shape[0])
     data = Bags(table, np.concatenate([[0], np.cumsum(sizes)]), names, parts.pop("feature_names", None))
     if "instance_y" in parts:
         parts["instance_target"] = parts.pop("instance_y")
     extras = {k: str(v) if v.shape == () and v.dtype.kind == "U" else v for k, v in parts.items()}
-    return Bunch(**{"data": data, "target": target, **extras})
+    return Bunch(**{**extras, "data": data, "target": target})
 
 
 def _table(path: Path, parts: dict):

@@ -51,7 +51,6 @@ class Columns:
 
 def read(path: Path, bag, label, tab: bool = False) -> Bunch:
     """Read a table with a header, or ``label,bag,features...`` without one."""
-    csv.field_size_limit(131072)
     with reading_text(path) as file:
         first = file.readline()
         delimiter = "\t" if tab else max(",;\t", key=first.count)
@@ -107,6 +106,7 @@ def find_columns(path: Path, first: Sequence[str], bag, label, header: bool = Fa
         columns.extras = {k: v for k, v in extras.items() if v not in (columns.bag, columns.label)}
         _check_distinct(path, first)
     elif bag is None and label is None:
+        _check_no_header(path, first)
         columns = Columns(None, 1, 0, {}, [])
     else:
         places = [_position(path, first, c) for c in (bag, label)]
@@ -116,6 +116,15 @@ def find_columns(path: Path, first: Sequence[str], bag, label, header: bool = Fa
     if not columns.features:
         raise wrong(path, 1, "expected at least one feature column besides bag and label")
     return columns
+
+
+def _check_no_header(path: Path, first: Sequence[str]) -> None:
+    """Refuse to take the header of a data frame with numbered columns for data."""
+    counted = [[str(k + start) for k in range(len(first) - 2)] for start in (0, 1)]
+    if list(first[2:]) in counted and len(first) > 3 and not any(map(is_number, first[:2])):
+        raise wrong(
+            path, 1, f"expected to know the bag column of {some(first)}; name it with bag= and label="
+        )
 
 
 def _named(path: Path, header: Sequence[str], name, usual: Sequence[str], what: str) -> int | None:
