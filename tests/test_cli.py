@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -261,6 +262,17 @@ def test_without_typer_one_line_names_the_extra():
     assert (
         done.returncode == 2 and done.stderr.count("\n") == 1 and "pip install 'skmil[cli]'" in done.stderr
     )
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_take_one_line(run, path, monkeypatch):
+    from skmil.learners import SIL
+
+    fit = SIL.fit
+    monkeypatch.setattr(
+        SIL, "fit", lambda *a, **k: warnings.warn("two\nlines", stacklevel=1) or fit(*a, **k)
+    )
+    assert run("fit", path, "m.skops", "--method", "SIL")[2] == "skmil: warning: two lines\n"
 
 
 def test_debug_shows_where(run, monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 BAD_INPUT = 2
@@ -25,7 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
     try:
-        return app(args=argv, prog_name="skmil", standalone_mode=False) or 0
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            return app(args=argv, prog_name="skmil", standalone_mode=False) or 0
     except Interrupted as error:
         return _say(str(error), INTERRUPTED)
     except KeyboardInterrupt:
@@ -51,6 +54,11 @@ def _say(what: str, code: int = BAD_INPUT) -> int:
         raise
     print(f"skmil: {what}", file=sys.stderr)
     return code
+
+
+def _warn(message, *_args, **_options) -> None:
+    """A warning of some library in one line, without its source code."""
+    print(f"skmil: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

@@ -118,26 +118,45 @@ class Bar:
         self.todo = dict.fromkeys(names, folds)
         self.times: dict[str, list[float]] = {n: [] for n in names}
         self.jobs = max(1, jobs if jobs > 0 else os.cpu_count() or 1)
-        columns = "{task.description}", BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
+        columns = (
+            "{task.description:<12}",
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
         self.progress = Progress(*columns, console=console, transient=True)
         self.task = self.progress.add_task(names[0], total=folds * len(names), left="")
 
     @contextmanager
     def method(self, name: str) -> Iterator[None]:
-        """While this method runs, its name is shown; what it leaves undone is not waited for."""
+        """Show the name of the method that runs; what it leaves undone is not waited for.
+
+        Where no bar can move, as in a log, a line says when it is done.
+        """
         self.progress.update(self.task, description=name)
         try:
             yield
         finally:
             self.progress.advance(self.task, self.todo.pop(name))
+            times = self.times[name]
+            if times and not self.progress.console.is_terminal:
+                line = f"{name}: {len(times)} folds, {seconds(sum(times))}"
+                self.progress.console.print(line, highlight=False, markup=False)
 
     def tell(self, record: Record) -> None:
         """One fold is done, now or in an earlier run."""
         self.times[record.method].append(record.fit_seconds + record.predict_seconds)
         self.todo[record.method] -= 1
         left = seconds_left(self.times, self.todo)
-        text = "" if left is None else f"about {seconds(left / self.jobs)} left"
+        text = "" if not left else f"about {rough(left / self.jobs)} left"
         self.progress.update(self.task, advance=1, left=text)
+
+
+def rough(value: float) -> str:
+    """A waiting time: whole seconds, minutes or hours."""
+    if value < 90:
+        return f"{max(1, round(value))} s"
+    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
 
 
 def histogram(sizes: np.ndarray, width: int = 40, most: int = 10) -> list[tuple[str, int, str]]:
