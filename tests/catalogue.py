@@ -2,9 +2,24 @@
 
 from sklearn.svm import SVC
 
-from skmil.embeddings import MeanEmbedding, MeanStdEmbedding, MinMaxEmbedding
-from skmil.kernels import EmpiricalMap, MinimaxKernel, Normalized, Power, SetKernel
-from skmil.learners import SIL, BagSVC, BagSVR
+from skmil.embeddings import (
+    FisherEmbedding,
+    IsolationEmbedding,
+    MeanEmbedding,
+    MeanStdEmbedding,
+    MilesEmbedding,
+    MinMaxEmbedding,
+)
+from skmil.kernels import (
+    EmpiricalMap,
+    GraphKernel,
+    IsolationKernel,
+    MinimaxKernel,
+    Normalized,
+    Power,
+    SetKernel,
+)
+from skmil.learners import CCE, MILES, SIL, TLC, BagSVC, BagSVR, BallBoost, MILBoost, MissSVM
 from skmil.preprocessing import BagGrid, BagScaler
 
 # Kernels that need no fit come fitted to nothing; the laws fit each of them on the same bags.
@@ -14,6 +29,10 @@ KERNELS = [
     SetKernel("poly", gamma=0.5, normalization="sum"),
     SetKernel("linear", power=2.0),
     MinimaxKernel(),
+    GraphKernel(),
+    GraphKernel(1.5, gamma=0.5),
+    IsolationKernel(10, 4, random_state=0),
+    IsolationKernel(10, 4, 0.6, normalize=False, random_state=0),
     Normalized(SetKernel(gamma=0.5, normalization="sum")),
     Power(SetKernel(gamma=0.5), rho=0.5),
     EmpiricalMap(SetKernel(gamma=0.5)),
@@ -24,14 +43,30 @@ KERNELS = [
 # Not positive semidefinite by nature, so the eigenvalue law does not apply.
 INDEFINITE = (Power,)
 
-EMBEDDINGS = [MeanEmbedding(), MinMaxEmbedding(), MeanStdEmbedding()]
+EMBEDDINGS = [
+    MilesEmbedding(gamma=0.5),
+    MeanEmbedding(),
+    MinMaxEmbedding(),
+    MeanStdEmbedding(),
+    IsolationEmbedding(10, 4, random_state=0),
+    IsolationEmbedding(10, 4, 0.6, metric="relevant", random_state=0),
+    IsolationEmbedding(5, 4, partition="forest", random_state=0),
+    FisherEmbedding(random_state=0),
+]
 
 PREPROCESSORS = [BagScaler(), BagScaler("robust", equal_bags=True), BagGrid(factor=10.0)]
 
 CLASSIFIERS = [
+    MILES(gamma=0.5),
+    TLC(random_state=0),
+    BallBoost(),
+    BallBoost("box", n_rounds=5),
+    MILBoost(n_rounds=10, random_state=0),
+    MissSVM(gamma=0.5, C=10.0),
     BagSVC(SetKernel(gamma=0.5)),
     BagSVC(SetKernel(gamma=0.5), probability=True),
     SIL(SVC()),
+    CCE((3, 5), random_state=0),
 ]
 
 REGRESSORS = [BagSVR(SetKernel(gamma=0.5))]
@@ -52,4 +87,9 @@ _WIDTH = "gamma='scale' of the instance SVC does not know weights, as in sklearn
 EXPECTED_FAILURES["SIL"] = {
     "check_sample_weight_equivalence_on_dense_data": _WIDTH,
     "check_sample_weight_equivalence_on_sparse_data": _WIDTH,
+}
+_START = "k-means starts from random instances, and weights of bags do not repeat instances"
+EXPECTED_FAILURES["CCE"] = {
+    "check_sample_weight_equivalence_on_dense_data": _START,
+    "check_sample_weight_equivalence_on_sparse_data": _START,
 }

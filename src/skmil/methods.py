@@ -14,9 +14,9 @@ from typing import Any
 
 from sklearn.svm import SVC, SVR
 
-from skmil.embeddings import MeanEmbedding
-from skmil.kernels import MinimaxKernel, SetKernel
-from skmil.learners import SIL, BagPipeline, BagSVC, BagSVR
+from skmil.embeddings import FisherEmbedding, IsolationEmbedding, MeanEmbedding
+from skmil.kernels import GraphKernel, MinimaxKernel, SetKernel
+from skmil.learners import CCE, MILES, SIL, TLC, BagPipeline, BagSVC, BagSVR, BallBoost, MILBoost, MissSVM
 from skmil.preprocessing import BagScaler
 
 TASKS = ("classification", "regression")
@@ -127,11 +127,12 @@ def published(name: str) -> list[Figure]:
     [80.9]
     """
     find(name)
-    return [f for f in _figures() if f.method == name]
+    return [f for f in figures() if f.method == name]
 
 
 @cache
-def _figures() -> tuple[Figure, ...]:
+def figures() -> tuple[Figure, ...]:
+    """All published figures."""
     tables = tomllib.loads(files("skmil").joinpath("published.toml").read_text("utf-8"))["table"]
     return tuple(
         Figure(name, data, 100 - v if t["metric"] == "error" else v, t["source"], t["protocol"])
@@ -168,6 +169,19 @@ def _scaled(**step):
 
 _SVM_GRID = {"svm__C": C_GRID}
 
+_GRAPH_GRID: dict[str, list] = {"svm__kernel__power": [0.25, 1.0, 4.0], **_SVM_GRID}
+_ISOLATION_GRID: dict[str, list] = {
+    "isolation__n_cells": [16, 64, 256],
+    "isolation__similarity_threshold": [None, 0.7, 0.9],
+}
+
+
+def _isolation(svm):
+    """Features in [0, 1], as zeros of texts stay zeros then, and a linear machine on isolation features."""
+    embedding = IsolationEmbedding(metric="auto", random_state=0)
+    return BagPipeline([("scale", BagScaler("minmax")), ("isolation", embedding), ("svm", svm)])
+
+
 REGISTRY: dict[str, Method] = {
     m.name: m
     for m in [
@@ -202,6 +216,73 @@ REGISTRY: dict[str, Method] = {
             "all instances share the label of their bag",
             lambda: _scaled(sil=SIL(SVC(C=10.0))),
             grid={"sil__estimator__C": C_GRID},
+        ),
+        Method(
+            "ISK",
+            "Xu, Ting and Zhou 2019",
+            "bags with instances in the same dense or sparse regions have the same label",
+            lambda: _isolation(SVC(kernel="linear", C=10.0)),
+            lambda: _isolation(SVR(kernel="linear", C=10.0, epsilon=0.05)),
+            grid=_ISOLATION_GRID,
+            regression_grid=_ISOLATION_GRID,
+        ),
+        Method(
+            "miGraph",
+            "Zhou, Sun and Li 2009",
+            "bags with similar groups of instances have the same label",
+            lambda: _scaled(svm=BagSVC(GraphKernel(), C=10.0)),
+            lambda: _scaled(svm=BagSVR(GraphKernel(), C=10.0, epsilon=0.05)),
+            grid=_GRAPH_GRID,
+            regression_grid=_GRAPH_GRID,
+        ),
+        Method(
+            "miFV",
+            "Wei, Wu and Zhou 2014",
+            "how the instances of a bag differ from the average decides",
+            lambda: _scaled(fisher=FisherEmbedding(random_state=0), svm=SVC(kernel="linear", C=1.0)),
+            grid={"fisher__n_components": [1, 2, 4, 8], "svm__C": [0.1, 1.0, 10.0]},
+        ),
+        Method(
+            "CCE",
+            "Zhou and Zhang 2007",
+            "the clusters that the instances of a bag visit decide",
+            lambda: _scaled(cce=CCE(estimator=SVC(kernel="linear"), random_state=0)),
+            grid={"cce__estimator__C": [0.01, 0.1, 1.0, 10.0]},
+        ),
+        Method(
+            "MILES",
+            "Chen, Bi and Wang 2006",
+            "similarity to, or distance from, a few training instances decides",
+            lambda: _scaled(miles=MILES()),
+            grid={"miles__C": [1.0, 3.0, 10.0, 30.0], "miles__gamma": ["median", "scale"]},
+        ),
+        Method(
+            "TLC",
+            "Weidmann, Frank and Pfahringer 2003",
+            "how many instances lie in which regions decides",
+            lambda: TLC(random_state=0),
+            grid={"n_rounds": [10, 30, 100]},
+        ),
+        Method(
+            "Boost",
+            "Auer and Ortner 2004",
+            "bags that meet one of several balls or boxes are positive, by vote",
+            lambda: _scaled(boost=BallBoost()),
+            grid={"boost__shape": ["ball", "cube", "box"], "boost__n_rounds": [5, 20, 50]},
+        ),
+        Method(
+            "MILBoost",
+            "Viola, Platt and Zhang 2005",
+            "a bag is positive if an instance is (noisy or)",
+            lambda: MILBoost(random_state=0),
+            grid={"max_depth": [1, 3], "n_rounds": [30, 100]},
+        ),
+        Method(
+            "MissSVM",
+            "Zhou and Xu 2007",
+            "a bag is positive if an instance is; its instances lie away from the border",
+            lambda: _scaled(miss=MissSVM(C=100.0, class_weight="balanced")),
+            grid={"miss__C": [10.0, 100.0, 1000.0], "miss__beta": [0.1, 1.0]},
         ),
     ]
 }

@@ -1,5 +1,11 @@
 """Data sets: Musk1 and Musk2 inside the package, loaders for files, generators."""
 
 from skmil.datasets.loaders import load_bags, load_musk1, load_musk2
+from skmil.datasets.speaker import make_speaker_like
 
-__all__ = ["load_bags", "load_musk1", "load_musk2"]
+__all__ = [
+    "load_bags",
+    "load_musk1",
+    "load_musk2",
+    "make_speaker_like",
+]

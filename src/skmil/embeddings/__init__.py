@@ -1,6 +1,17 @@
 """Embeddings: bag -> vector."""
 
 from skmil.embeddings.base import BagEmbedding
+from skmil.embeddings.fisher import FisherEmbedding
+from skmil.embeddings.isolation import IsolationEmbedding
 from skmil.embeddings.mean import MeanEmbedding, MeanStdEmbedding, MinMaxEmbedding
+from skmil.embeddings.milestones import MilesEmbedding
 
-__all__ = ["BagEmbedding", "MeanEmbedding", "MeanStdEmbedding", "MinMaxEmbedding"]
+__all__ = [
+    "BagEmbedding",
+    "FisherEmbedding",
+    "IsolationEmbedding",
+    "MeanEmbedding",
+    "MeanStdEmbedding",
+    "MilesEmbedding",
+    "MinMaxEmbedding",
+]

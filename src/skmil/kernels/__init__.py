@@ -1,14 +1,18 @@
 """Kernels on bags: bag x bag -> number."""
 
 from skmil.kernels.base import BagKernel, EmpiricalMap, Normalized, Power, Product, Sum
+from skmil.kernels.graph import GraphKernel
 from skmil.kernels.instance import InstanceKernel
+from skmil.kernels.isolation import IsolationKernel
 from skmil.kernels.minimax import MinimaxKernel
 from skmil.kernels.set import SetKernel
 
 __all__ = [
     "BagKernel",
     "EmpiricalMap",
+    "GraphKernel",
     "InstanceKernel",
+    "IsolationKernel",
     "MinimaxKernel",
     "Normalized",
     "Power",
