@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ ARFF = "@relation r\n@attribute id {a,b}\n@attribute bag relational\n@attribute 
         ("x.csv", "bag,label,f,f\na,1,1,2\n", "line 1: expected each column once, found 'f' twice"),
         ("x.csv", "mol,act,0,1\nm1,1,2,3\n", "line 1: expected to know the bag column of 'mol'"),
         ("x.csv", "bag,label,f1\na,1.5,2\nb,nan,3\n", "line 3: expected a label, found NaN"),
+        ("x.csv", "bag,split,f\na,0,2\na,1,3\n", "expected each bag in one split, found bag 'a' in two"),
         ("x.csv", "bag,label\na,1\n", "line 1: expected at least one feature column"),
         ("x.csv", 'bag,label,f1\n"a,1,2\nb,0,1\n', "line 3: expected a well-formed row"),
         ("x.csv", "1,a,2\n0,b,2,3\n", "line 2: expected 3 fields, found 4"),
@@ -186,3 +188,21 @@ def test_extras_must_fit_the_bags(extras, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         write_bags(tmp_path / "x.npz", TWO, **extras)
     assert os.listdir(tmp_path) == []
+
+
+def test_parquet_works_with_polars_alone_and_else_says_what_to_install(bags, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    write_bags(tmp_path / "x.parquet", bags, np.arange(9) % 2, split=np.arange(9) % 2)
+    again = read_bags(tmp_path / "x.parquet")
+    assert (
+        again.data == bags and again.split.tolist() == again.target.tolist() == (np.arange(9) % 2).tolist()
+    )
+    with pytest.raises(ImportError, match=r"pip install skmil\[tables\]"):
+        bags.to_frame()
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for use in (
+        lambda: read_bags(tmp_path / "x.parquet"),
+        lambda: write_bags(tmp_path / "y.parquet", bags),
+    ):
+        with pytest.raises(ImportError, match=r"pip install skmil\[tables\]"):
+            use()

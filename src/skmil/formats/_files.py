@@ -114,7 +114,7 @@ class Rows:
         extras = {k: self._extra(k, v)[order] for k, v in self.extras.items()}
         target = self._targets(order, offsets, extras)
         if "split" in extras:
-            extras["split"] = extras["split"][offsets[:-1]]
+            extras["split"] = one_per_bag(self.path, extras["split"], offsets, ids)
         return Bunch(data=data, target=target, **extras)
 
     def _extra(self, key: str, tokens: list[str]) -> np.ndarray:
@@ -152,6 +152,16 @@ class Rows:
             self.lines[row],
             f"expected the label {before} of bag {self.bags[row]!r}, found {labels[at]}; a bag has one",
         )
+
+
+def one_per_bag(path, split: np.ndarray, offsets, ids) -> np.ndarray:
+    """The part (train or test) of each bag; all its instances are in one."""
+    first = split[offsets[:-1]]
+    differs = split != np.repeat(first, np.diff(offsets))
+    if differs.any():
+        i = int(np.searchsorted(offsets, int(np.argmax(differs)), side="right")) - 1
+        raise wrong(path, None, f"expected each bag in one split, found bag {str(ids[i])!r} in two")
+    return first
 
 
 def is_number(token: str) -> bool:

@@ -7,7 +7,7 @@ from sklearn.utils import Bunch
 
 from skmil._checks import group_rows
 from skmil.bags import Bags
-from skmil.formats._files import replacing, wrong
+from skmil.formats._files import one_per_bag, replacing, wrong
 from skmil.formats.table import find_columns, layout
 
 _NEEDS = "Parquet needs pandas and pyarrow, or polars: pip install skmil[tables]"
@@ -25,13 +25,13 @@ def read(path: Path, bag, label) -> Bunch:
         name = None if columns.label is None else header[columns.label]
         found = Bags.from_frame(frame[names], header[columns.bag], name)
         data, target = found if isinstance(found, tuple) else (found, None)
-        rows, offsets, _ = group_rows(frame[header[columns.bag]].to_numpy())
+        rows, offsets, ids = group_rows(frame[header[columns.bag]].to_numpy())
     except (ValueError, TypeError) as error:
         raise wrong(path, None, str(error)) from None
     extras = {k: plain(frame[header[at]].to_numpy()) for k, at in columns.extras.items()}
     extras = extras if rows is None else {k: v[rows] for k, v in extras.items()}
     if "split" in extras:
-        extras["split"] = extras["split"][offsets[:-1]]
+        extras["split"] = one_per_bag(path, extras["split"], offsets, ids)
     return Bunch(data=data, target=None if target is None else plain(target), **extras)
 
 
