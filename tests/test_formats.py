@@ -169,6 +169,17 @@ def test_uci_musk_lines_are_read(tmp_path):
     assert (tmp_path / "again.data").read_text() == text
 
 
+def test_weka_weights_and_commas_at_the_end_of_an_instance_are_read(tmp_path):
+    head = "@relation r\n@attribute id {a,b}\n@attribute bag relational\n@attribute f numeric\n"
+    text = head + "@attribute g numeric\n@end bag\n@attribute class {0,1}\n@data\n"
+    path = put(tmp_path, "x.arff", text + "a,'1,2,\\n3,4,',1,{2}\nb,\"5,6\",0\n")
+    bunch = read_bags(path)
+    assert [b.tolist() for b in bunch.data] == [[[1, 2], [3, 4]], [[5, 6]]]
+    assert bunch.target.tolist() == [1, 0] and bunch.sample_weight.tolist() == [2.0, 1.0]
+    assert write_bags(path, bunch.data, bunch.target, sample_weight=[0.1, 1e-300]) == []
+    assert read_bags(path).sample_weight.tolist() == [0.1, 1e-300]
+
+
 def test_mill_instance_labels_make_a_bag_positive(tmp_path):
     bunch = read_bags(put(tmp_path, "x.data", "i1,a,0,1.5\ni2,a,1,2.5\ni3,b,0,3.5\n"))
     assert bunch.target.tolist() == [1, 0] and bunch.instance_target.tolist() == [0, 1, 0]

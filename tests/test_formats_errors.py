@@ -180,6 +180,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
         ({"instance_names": ["a"]}, r"'instance_names' has shape \(1,\); expected 3 entries"),
         ({"split": [0, 1, 1]}, r"'split' has shape \(3,\); expected 2 entries"),
         ({"folds": np.zeros((5, 3))}, "'folds' has shape"),
+        ({"sample_weight": [1, -1]}, "the weight of bag 1 .* is -1; weights are not negative"),
         ({"X": np.zeros(3)}, "'X' is a name that the formats use themselves"),
         ({"notes": [object()]}, "'notes' holds Python objects"),
     ],

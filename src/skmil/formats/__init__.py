@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from skmil.bags import as_bags, check_lengths
+from skmil.bags import as_bags, check_lengths, check_weights
 from skmil.formats import arff, lines, mat, npz, parquet, table
 from skmil.formats._files import wrong
 
@@ -125,7 +125,13 @@ def _check_labels(y, bags) -> np.ndarray:
 def _check_extras(extras: dict, bags) -> None:
     """What goes with instances, bags or folds must be as long as these."""
     n, n_instances = len(bags), len(bags.owner)
-    lengths = {"split": n, "folds": n, "instance_names": n_instances, "instance_target": n_instances}
+    lengths = {
+        "split": n,
+        "folds": n,
+        "sample_weight": n,
+        "instance_names": n_instances,
+        "instance_target": n_instances,
+    }
     for key, value in extras.items():
         if key in (
             "X",
@@ -142,6 +148,7 @@ def _check_extras(extras: dict, bags) -> None:
             raise ValueError(f"{key!r} is a name that the formats use themselves; choose another")
         if key in lengths and np.shape(value)[-1:] != (lengths[key],):
             raise ValueError(f"{key!r} has shape {np.shape(value)}; expected {lengths[key]} entries")
+    check_weights(extras.get("sample_weight"), bags)
 
 
 def _kind(path: Path) -> str:

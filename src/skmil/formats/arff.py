@@ -15,6 +15,7 @@ from skmil.formats._files import Rows, reading_text, replacing, unique_ids, writ
 
 _NAME = re.compile(r"""\s*(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^\s,'"{}%]+))\s*""")
 _FIELD = re.compile(r"""\s*(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^,'"]*))\s*(,|\Z)""")
+_WEIGHT = re.compile(r"\{\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?)\s*\}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _NUMERIC = ("numeric", "real", "integer")
 
@@ -43,8 +44,10 @@ def read(path: Path, bag, label) -> Bunch:
         at, label_at = _find(path, header, bag, label)
         rows = Rows(path, header.features)
         seen: set[str] = set()
+        weights: list[float] = []
         for line, text in lines:
-            fields = _fields(path, line, text, header)
+            fields, weight = _fields(path, line, text, header)
+            weights.append(weight)
             name = f"{len(seen)}" if at is None else fields[at]
             if name in seen:
                 raise wrong(path, line, f"expected each bag in one line, found {name!r} again")
@@ -54,7 +57,10 @@ def read(path: Path, bag, label) -> Bunch:
                 _add_instance(rows, line, instance, header.features)
     if len(rows.indptr) > 1 and len(rows.indptr) != len(rows.bags) + 1:
         raise wrong(path, None, "expected all instances dense or all sparse, found both")
-    return rows.bunch(len(header.features))
+    bunch = rows.bunch(len(header.features))
+    if any(w != 1 for w in weights):
+        bunch.sample_weight = np.array(weights)
+    return bunch
 
 
 def _read_header(path: Path, lines: Iterator[tuple[int, str]]) -> Header:
@@ -138,8 +144,8 @@ def _find(path: Path, header: Header, bag, label) -> tuple[int | None, int | Non
     return at, label_at
 
 
-def _fields(path: Path, line: int, text: str, header: Header) -> list[str]:
-    """Cut a line at its commas; quotes protect, backslashes escape."""
+def _fields(path: Path, line: int, text: str, header: Header) -> tuple[list[str], float]:
+    """Cut a line at its commas; quotes protect, backslashes escape, ``{w}`` at the end is a weight."""
     fields, at, more = [], 0, True
     while more:
         match = _FIELD.match(text, at)
@@ -147,6 +153,9 @@ def _fields(path: Path, line: int, text: str, header: Header) -> list[str]:
             raise wrong(path, line, f"expected a field or a closing quote, found {text[at : at + 20]!r}")
         at, more = match.end(), bool(match[4])
         fields.append(_unescape(match))
+    weight = _WEIGHT.fullmatch(fields[-1]) if len(fields) == len(header.outer) + 1 else None
+    if weight is not None and np.isfinite(float(weight[1])):
+        fields.pop()
     if len(fields) != len(header.outer):
         raise wrong(path, line, f"expected {len(header.outer)} fields, found {len(fields)}")
     for value, attribute in zip(fields, header.outer, strict=True):
@@ -154,7 +163,7 @@ def _fields(path: Path, line: int, text: str, header: Header) -> list[str]:
             raise wrong(
                 path, line, f"expected a declared value of {attribute.name!r}, found {value[:40]!r}"
             )
-    return fields
+    return fields, 1.0 if weight is None else float(weight[1])
 
 
 def _instances(path: Path, line: int, text: str) -> list[str]:
@@ -174,6 +183,8 @@ def _add_instance(rows: Rows, line: int, text: str, features: list[str]) -> None
             )
         return
     tokens = text.split(",")
+    if len(tokens) == len(features) + 1 and not tokens[-1].strip():
+        tokens.pop()  # some of Weka's own files end each instance with a comma
     if len(tokens) != len(features):
         raise wrong(
             rows.path, line, f"expected {len(features)} features in an instance, found {len(tokens)}"
@@ -202,6 +213,7 @@ def write(path: Path, bags: Bags, y, extras: dict) -> list[str]:
     names = bags.feature_names
     features = [f"f{k + 1}" for k in range(bags.n_features)] if names is None else names.tolist()
     labels = None if y is None else [_quote(t) for t in written_names(y, "label")]
+    weights = np.asarray(extras.get("sample_weight", np.ones(len(bags))), dtype=float).tolist()
     with replacing(path) as file:
         file.write(f"@relation {_quote(path.stem)}\n\n@attribute bag_id {{{','.join(ids)}}}\n")
         file.write("@attribute bag relational\n")
@@ -215,8 +227,10 @@ def write(path: Path, bags: Bags, y, extras: dict) -> list[str]:
         file.write("\n@data\n")
         for k, bag in enumerate(bags):
             rows = "\\n".join(_written_instances(bag))
-            file.write(f'{ids[k]},"{rows}"{"" if labels is None else "," + labels[k]}\n')
-    return list(extras)
+            label = "" if labels is None else "," + labels[k]
+            weight = "" if weights[k] == 1 else f",{{{weights[k]!r}}}"
+            file.write(f'{ids[k]},"{rows}"{label}{weight}\n')
+    return [k for k in extras if k != "sample_weight"]
 
 
 def _written_instances(bag) -> Iterator[str]:
