@@ -72,7 +72,7 @@ def map_blocks(function: Callable, blocks: Iterable) -> list:
     """
     blocks = list(blocks)
     n = min(n_threads(), len(blocks))
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         if n <= 1:
             return [function(b) for b in blocks]
         pool = ThreadPoolExecutor(n)
@@ -80,6 +80,11 @@ def map_blocks(function: Callable, blocks: Iterable) -> list:
             return list(pool.map(function, blocks))
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def one_blas_thread():
+    """Context in which BLAS runs on one thread, so that its bits do not depend on the machine."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 def slices(n: int, size: int) -> list[slice]:

@@ -1,5 +1,6 @@
 """Data sets: Musk1 and Musk2 inside the package, loaders for files, generators."""
 
+from skmil.datasets.annealing import make_annealing_toy
 from skmil.datasets.loaders import load_bags, load_musk1, load_musk2
 from skmil.datasets.speaker import make_speaker_like
 
@@ -7,5 +8,6 @@ __all__ = [
     "load_bags",
     "load_musk1",
     "load_musk2",
+    "make_annealing_toy",
     "make_speaker_like",
 ]

@@ -1,5 +1,6 @@
 """Learners: classifiers and regressors of bags."""
 
+from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.learners.balls import BallBoost
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 from skmil.learners.cce import CCE
@@ -13,9 +14,11 @@ from skmil.learners.tlc import TLC
 
 __all__ = [
     "CCE",
+    "MICA",
     "MILES",
     "SIL",
     "TLC",
+    "AnnealedSVM",
     "BagClassifier",
     "BagEstimator",
     "BagPipeline",
@@ -23,7 +26,9 @@ __all__ = [
     "BagSVC",
     "BagSVR",
     "BallBoost",
+    "InstanceLabelSVM",
     "MILBoost",
     "MissSVM",
+    "WitnessSVM",
     "leave_one_out",
 ]

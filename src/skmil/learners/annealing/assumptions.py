@@ -1,0 +1,298 @@
+r"""The p-step: what is known about the instances of a positive bag, and the best p for a given f.
+
+Three assumptions share one form. ``p`` holds one number per instance, 0 in negative bags. Given the
+decision values f, ``step`` minimises the tempered objective over p exactly: in each positive bag one
+number is the root of a monotone function, found by bisection. Temperature 0 is the heuristic of the
+methods that came before. Weights of bags multiply the loss and the entropy alike, so a bag of weight two
+is the same as two bags; the p-step does not see them.
+"""
+
+from abc import ABCMeta, abstractmethod
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+from skmil._jit import njit
+from skmil.learners.annealing.losses import losses
+
+STEPS = 200  # of a bisection; it ends earlier, when no number lies between its ends
+
+
+class Assumption(metaclass=ABCMeta):
+    """Instances of positive bags, as the w-step and the p-step see them.
+
+    Parameters
+    ----------
+    bags : Bags
+    y : array of -1, +1
+    w : array
+        Weights of the bags.
+    C : float
+    loss : "squared_hinge" or "hinge"
+    """
+
+    def __init__(self, bags, y, w, C, loss):
+        self.offsets, self.positive, self.C, self.loss = bags.offsets, y > 0, C, loss
+        self.sizes = bags.sizes
+        self.inside = np.repeat(self.positive, bags.sizes)  # the instance is in a positive bag
+        self.cost = C * np.repeat(w, bags.sizes)
+
+    @abstractmethod
+    def start(self) -> np.ndarray:
+        """The p before the first w-step."""
+
+    @abstractmethod
+    def step(self, f: np.ndarray, T: float) -> np.ndarray:
+        """The best p for the decision values f at temperature T."""
+
+    def costs(self, p: np.ndarray) -> np.ndarray:
+        """Costs of the points of the w-step for f < 1 (first row) and for f > -1."""
+        return self.cost * np.stack([p, np.where(self.inside, 0.0, 1.0)])
+
+    def mixing(self, p: np.ndarray):
+        """The points of the w-step as combinations of instances; ``None`` where they are the instances."""
+        return None
+
+    def penalty(self, p: np.ndarray) -> float:
+        """What p itself costs."""
+        return 0.0
+
+    def entropy(self, p: np.ndarray) -> float:
+        """Mean over the instances of positive bags."""
+        return float(-xlogy(p, p)[self.inside].mean())
+
+    def final(self, p: np.ndarray) -> np.ndarray:
+        """The p of the last w-step."""
+        return p
+
+    def _each_bag(self, function, f, *arguments) -> np.ndarray:
+        p = np.zeros(len(f))
+        function(f, self.offsets, np.flatnonzero(self.positive), *arguments, p)
+        return p
+
+
+class AllLabels(Assumption):
+    r"""Each instance of a positive bag has a label, and at least one of them is positive.
+
+    .. math::
+        \min \tfrac12 |w|^2 + C \sum_{ij} p_{ij}\, l(f_{ij}) + (1 - p_{ij})\, l(-f_{ij})
+        + T \sum_{ij} p_{ij} \log p_{ij} + (1 - p_{ij}) \log (1 - p_{ij}),
+        \qquad \sum_j p_{ij} \ge 1
+
+    With ``share`` there is the further term :math:`C_y \sum_i (\sum_j p_{ij} - m_i p^*)^2`. In both cases
+    :math:`p_{ij} = \sigma((u_i - C d_{ij}) / T)` with :math:`d_{ij} = l(f_{ij}) - l(-f_{ij})` and one
+    number :math:`u_i` per bag.
+
+    Parameters
+    ----------
+    share : float, optional
+        p*, the share of positive instances to expect in a positive bag.
+    share_cost : float
+        C_y.
+    """
+
+    def __init__(self, bags, y, w, C, loss, share=None, share_cost=1.0):
+        super().__init__(bags, y, w, C, loss)
+        self.share = 0.0 if share is None else float(share)
+        self.share_cost = 0.0 if share is None else float(share_cost)
+        self.weights = w
+
+    def start(self):
+        return self.inside.astype(float)
+
+    def step(self, f, T):
+        positive, negative = losses(f, self.loss)
+        e = self.C * (positive - negative)
+        if T == 0:
+            return self._each_bag(_hard_labels, e, self.share, self.share_cost)
+        return self._each_bag(_soft_labels, e, self.share, self.share_cost, T)
+
+    def costs(self, p):
+        return self.cost * np.stack([p, 1.0 - p])
+
+    def penalty(self, p):
+        if not self.share_cost:
+            return 0.0
+        surplus = np.add.reduceat(p, self.offsets[:-1]) - self.sizes * self.share
+        return float(self.share_cost * (self.weights * surplus**2)[self.positive].sum())
+
+    def entropy(self, p):
+        return super().entropy(p) + super().entropy(1.0 - p)
+
+
+class Witness(Assumption):
+    r"""One instance of a positive bag is its witness; the others do not count.
+
+    .. math::
+        \min \tfrac12 |w|^2 + C \sum_{ij} p_{ij}\, l(Y_i f_{ij}) + T \sum_{ij} p_{ij} \log p_{ij},
+        \qquad \sum_j p_{ij} = 1
+
+    :math:`p_{ij} \propto \exp(-C\, l(f_{ij}) / T)`; at temperature 0 the instance of largest f. After
+    annealing, several instances may share the part: all with :math:`p_{ij}` above ``tol`` become positive.
+    """
+
+    tol = 1e-3
+
+    def start(self):
+        return np.where(self.inside, 1.0 / np.repeat(self.sizes, self.sizes), 0.0)
+
+    def step(self, f, T):
+        if T == 0:
+            return self._each_bag(_largest, f)
+        return self._each_bag(_softmax, -losses(f, self.loss)[0] * (self.C / T))
+
+    def final(self, p):
+        return (p > self.tol).astype(float)
+
+
+class ConvexWitness(Assumption):
+    r"""The witness of a positive bag is a convex combination of its instances, in feature space.
+
+    .. math::
+        \min \tfrac12 |w|^2 + C \sum_i l(Y_i \textstyle\sum_j p_{ij} f_{ij}) + T \sum_{ij} p_{ij} \log p_{ij},
+        \qquad \sum_j p_{ij} = 1
+
+    :math:`p_{ij} \propto \exp(\mu_i f_{ij} / T)`, where :math:`\mu_i` is minus the slope of C l at the
+    witness. At temperature 0 this is, of all combinations of the smallest loss, the most even one.
+    """
+
+    def __init__(self, bags, y, w, C, loss):
+        super().__init__(bags, y, w, C, loss)
+        bag = bags.owner
+        first = np.cumsum(np.where(self.positive, 1, self.sizes)) - np.where(self.positive, 1, self.sizes)
+        within = np.arange(len(bag)) - self.offsets[bag]
+        self.point = first[bag] + np.where(self.inside, 0, within)  # the point each instance belongs to
+        starts = np.flatnonzero(np.diff(self.point, prepend=-1))
+        self.point_cost = self.cost[starts] * np.stack([self.inside[starts], ~self.inside[starts]])
+
+    start = Witness.start
+
+    def step(self, f, T):
+        squared = self.loss == "squared_hinge"
+        return self._each_bag(_convex, f, self.C, squared, max(T, 1e-9 * self.C))
+
+    def costs(self, p):
+        return self.point_cost
+
+    def mixing(self, p):
+        share = np.where(self.inside, p, 1.0)
+        return sparse.csr_matrix((share, (self.point, np.arange(len(p)))))
+
+
+@njit
+def _sigmoid(x):
+    if x >= 0.0:
+        return 1.0 / (1.0 + np.exp(-x))
+    e = np.exp(x)
+    return e / (1.0 + e)
+
+
+@njit
+def _sum_of_labels(u, e, T):
+    total = 0.0
+    for k in range(len(e)):
+        total += _sigmoid((u - e[k]) / T)
+    return total
+
+
+@njit
+def _soft_labels(e, offsets, bags, share, share_cost, T, p):
+    """Labels p = sigmoid((u - e) / T) of each bag; u as the share asks, raised if they sum to < 1."""
+    for i in bags:
+        part = e[offsets[i] : offsets[i + 1]]
+        u = _balance(part, share * len(part), share_cost, T)
+        shift, inverse = 0.0, u
+        if _sum_of_labels(u, part, T) < 1.0:
+            # Measured from the smallest e, the root keeps its digits at any temperature.
+            shift = part.min()
+            inverse = _one_label(part, shift, T)
+        for k in range(len(part)):
+            p[offsets[i] + k] = _sigmoid((inverse - (part[k] - shift)) / T)
+
+
+@njit
+def _balance(e, wanted, share_cost, T):
+    """The root of u + 2 C_y (sum of p - wanted), which rises with u."""
+    low, high = -2.0 * share_cost * max(len(e) - wanted, 0.0), 2.0 * share_cost * wanted
+    for _ in range(STEPS):
+        u = 0.5 * (low + high)
+        if u <= low or u >= high:
+            break
+        if u + 2.0 * share_cost * (_sum_of_labels(u, e, T) - wanted) < 0.0:
+            low = u
+        else:
+            high = u
+    return high
+
+
+@njit
+def _one_label(e, smallest, T):
+    """The u, measured from the smallest e, for which the labels sum to 1 (never to less)."""
+    low, high = -T * np.log(float(len(e))) - T, 40.0 * T
+    for _ in range(STEPS):
+        u = 0.5 * (low + high)
+        if u <= low or u >= high:
+            break
+        if _sum_of_labels(u, e - smallest, T) < 1.0:
+            low = u
+        else:
+            high = u
+    return high
+
+
+@njit
+def _hard_labels(e, offsets, bags, share, share_cost, p):
+    """The k instances of smallest e, where k >= 1 is the number of positives that costs least."""
+    for i in bags:
+        part = e[offsets[i] : offsets[i + 1]]
+        wanted = share * len(part)
+        rank = 0
+        for k in np.argsort(part, kind="mergesort"):
+            # (rank + 1 - wanted)^2 - (rank - wanted)^2: what one more positive costs
+            more = part[k] + share_cost * (2.0 * (rank - wanted) + 1.0)
+            if rank > 0 and more >= 0.0:
+                break
+            p[offsets[i] + k] = 1.0
+            rank += 1
+
+
+@njit
+def _largest(f, offsets, bags, p):
+    for i in bags:
+        p[offsets[i] + np.argmax(f[offsets[i] : offsets[i + 1]])] = 1.0
+
+
+@njit
+def _softmax(x, offsets, bags, p):
+    for i in bags:
+        part = x[offsets[i] : offsets[i + 1]]
+        e = np.exp(part - part.max())
+        p[offsets[i] : offsets[i + 1]] = e / e.sum()
+
+
+@njit
+def _convex(f, offsets, bags, C, squared, T, p):
+    """Softmax of mu f / T, where mu is minus the slope of the loss at the mean of f under it."""
+    for i in bags:
+        part = f[offsets[i] : offsets[i + 1]]
+        largest = part.max()
+        e = np.empty_like(part)
+        low, high = 0.0, 2.0 * C * max(1.0 - part.min(), 0.0) if squared else C
+        mu = high
+        for _ in range(STEPS):
+            total = mean = 0.0
+            for k in range(len(part)):
+                e[k] = np.exp(mu * (part[k] - largest) / T)
+                total += e[k]
+                mean += e[k] * part[k]
+            t = 1.0 - mean / total
+            # The slope of the hinge jumps at 1: any mu below C is right only where the mean is 1.
+            if (mu < 2.0 * C * t) if squared else (t > 0.0):
+                low = mu
+            else:
+                high = mu
+            mu = 0.5 * (low + high)
+            if mu <= low or mu >= high:
+                break
+        p[offsets[i] : offsets[i + 1]] = e / e.sum()

@@ -1,0 +1,308 @@
+"""Annealed support vector machines for bags (Gehler & Chapelle, AISTATS 2007)."""
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import rel_entr
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from skmil._jit import one_blas_thread
+from skmil.kernels.instance import InstanceKernel, resolve_gamma
+from skmil.learners.annealing import table
+from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
+from skmil.learners.annealing.dual import DualMachine
+from skmil.learners.annealing.losses import LOSSES
+from skmil.learners.annealing.primal import PrimalMachine
+from skmil.learners.base import BagClassifier
+
+ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
+COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
+LOOSE, TIGHT = 0.05, 1e-3  # accuracy of the w-steps while it is warm, and at the end
+SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
+
+
+class AnnealedSVM(BagClassifier):
+    r"""SVM on instances whose hidden labels are found by deterministic annealing [1]_.
+
+    It alternates between an SVM given beliefs p about the instances (w-step) and the best beliefs given
+    the SVM (p-step), for
+
+    .. math:: \min_{w, b, p} \tfrac12 |w|^2 + C \sum \text{expected loss} - T \cdot \text{entropy of } p
+
+    while the temperature T falls from ``start_temperature`` C by ``cooling`` to 0. Without annealing it is
+    the heuristic that starts, and stays, at T = 0. A bag's decision value is the largest of its instances'.
+
+    =============  ====================================================  ==================
+    ``assumption``  what is hidden in a positive bag                      annealed / at T = 0
+    =============  ====================================================  ==================
+    "labels"       a label for each instance, at least one positive      AL-SVM / mi-SVM
+    "labels"       the same, about ``positive_share`` of them positive   ALP-SVM
+    "witness"      which instance is positive; the others do not count   AW-SVM / MI-SVM
+    "convex"       a convex combination of instances that is positive    MICA at T = 0
+    =============  ====================================================  ==================
+
+    Cost: with N instances, :math:`O(N^2 d)` time once and :math:`8 N^2` bytes for the Gram matrix; each
+    w-step starts from the last one. Features (``kernel="linear"``, ``n_components``) instead take
+    :math:`O(N r^2)` time a step and :math:`16 N r` bytes.
+
+    Parameters
+    ----------
+    assumption : "labels", "witness" or "convex"
+    loss : "squared_hinge" or "hinge"
+    C : float
+    kernel : "rbf", "linear", "poly", an ``InstanceKernel`` or a function (X, Y) -> matrix
+        "linear" works on the features themselves if there are fewer of them than instances.
+    gamma : float, "median" or "scale"
+        Of "rbf" and "poly". "median" is 1 / the median squared distance of instances.
+    degree, coef0 : float
+        Of "poly".
+    start_temperature : float or None
+        In units of C. ``None`` is the heuristic without annealing.
+    cooling : float
+        The temperature is divided by this, more than 1.
+    positive_share : float, "cv" or None
+        Only for "labels". The share of positive instances to expect in a positive bag; "cv" chooses
+        among 0.1, ..., 1 by three-fold cross-validation on the training bags.
+    share_cost : float
+        C_y, the price of another share than the expected one.
+    n_components : "auto", int or None
+        Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
+        kernel up to 10,000 instances and uses 1000 features above.
+    class_weight : dict, "balanced" or None
+    tol : float
+        The alternation at one temperature ends when p moves less (mean Kullback-Leibler divergence),
+        the schedule when the mean entropy is less.
+    max_iter : int
+        Alternations at one temperature. Reaching it warns.
+    random_state : int, RandomState or None
+        Draws the instances of ``n_components`` and shuffles the folds of "cv".
+
+    Attributes
+    ----------
+    objective_ : float
+        What was reached, without the entropy term.
+    history_ : dict of arrays
+        One entry per alternation: temperature, objective, entropy, changes (instances whose label turned).
+    instance_probability_ : list of arrays
+        p for each training bag of positive weight; zeros in negative ones.
+    witness_ : array
+        The most probable instance of each positive training bag, the one of largest f among equals; -1 for
+        negative bags.
+    positive_share_ : float
+        Share of p > 0.5 among the instances of positive bags.
+    n_iter_ : int
+        Number of alternations.
+    kernel_ : the instance kernel
+    support_instances_, coef_, intercept_ :
+        f(x) = sum of coef_ k(x, support_instances_) + intercept_; with ``support_instances_`` None, coef_
+        are the weights of the features.
+
+    References
+    ----------
+    .. [1] P. Gehler and O. Chapelle, "Deterministic annealing for multiple-instance learning", AISTATS 2007.
+
+    Examples
+    --------
+    >>> from skmil.datasets import make_annealing_toy
+    >>> from skmil.learners import AnnealedSVM
+    >>> X, y = make_annealing_toy(n_bags=60, fraction=0.3, random_state=0)
+    >>> model = AnnealedSVM(C=100, gamma=0.5).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> heuristic = AnnealedSVM(C=100, gamma=0.5, start_temperature=None).fit(X, y)
+    >>> model.objective_ < heuristic.objective_
+    True
+    """
+
+    def __init__(
+        self,
+        assumption="labels",
+        loss="squared_hinge",
+        C=1.0,
+        kernel="rbf",
+        gamma="median",
+        degree=3,
+        coef0=1.0,
+        start_temperature=10.0,
+        cooling=1.5,
+        positive_share=None,
+        share_cost=1.0,
+        n_components="auto",
+        class_weight=None,
+        tol=5e-3,
+        max_iter=100,
+        random_state=0,
+    ):
+        self.assumption = assumption
+        self.loss = loss
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.start_temperature = start_temperature
+        self.cooling = cooling
+        self.positive_share = positive_share
+        self.share_cost = share_cost
+        self.n_components = n_components
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit(self, bags, y, w):
+        self._check_parameters()
+        share = self._choose_share(bags, y, w) if self.positive_share == "cv" else self.positive_share
+        with one_blas_thread():
+            problem = self._problem(bags, y, w, share)
+            machine = self._machine(bags)
+            p = self._anneal(problem, machine)
+        self._keep(bags, problem, machine, p)
+
+    def _decision(self, bags):
+        return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
+
+    def _instances(self, bags):
+        """f of each instance, exactly: the bag's decision value is the largest."""
+        X = bags.instances - self.origin_ if self.origin_ is not None else bags.instances
+        if self.support_instances_ is None:
+            return X @ self.coef_ + self.intercept_
+        if not len(self.coef_):
+            return np.full(X.shape[0], self.intercept_)
+        return table.gram(self.kernel_, X, self.support_instances_) @ self.coef_ + self.intercept_
+
+    def _check_parameters(self) -> None:
+        for name, known in (("assumption", ASSUMPTIONS), ("loss", LOSSES)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(known)}")
+        for name, least in (("C", 0), ("cooling", 1), ("tol", 0), ("max_iter", 0), ("share_cost", 0)):
+            if not getattr(self, name) > least:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give a number above {least}")
+        if self.start_temperature is not None and not self.start_temperature > 0:
+            raise ValueError(
+                f"start_temperature is {self.start_temperature!r}; give a positive number, or None for no annealing"
+            )
+        self._check_share()
+
+    def _check_share(self) -> None:
+        share = self.positive_share
+        if share is None or share == "cv":
+            allowed = True
+        else:
+            allowed = not isinstance(share, (str, bool)) and 0 < share <= 1
+        if not allowed:
+            raise ValueError(f"positive_share is {share!r}; give a number in (0, 1], 'cv' or None")
+        if share is not None and self.assumption != "labels":
+            raise ValueError(f"positive_share needs assumption='labels', not {self.assumption!r}")
+
+    def _choose_share(self, bags, y, w) -> float:
+        """The share of best accuracy on held-out training bags; the middle one among equals."""
+        folds = min(3, int(min(np.sum(y > 0), np.sum(y < 0))))
+        if folds < 2:
+            raise ValueError(
+                "positive_share='cv' needs two bags of each class to choose from; give a number instead"
+            )
+        cv = StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
+        part = clone(self).set_params(class_weight=None)
+        scores = [
+            cross_val_score(
+                clone(part).set_params(positive_share=s), bags, y, cv=cv, params={"sample_weight": w}
+            ).mean()
+            for s in SHARES
+        ]
+        best = np.flatnonzero(scores == np.max(scores))
+        return float(SHARES[best[len(best) // 2]])
+
+    def _problem(self, bags, y, w, share) -> Assumption:
+        arguments = (bags, y, w, float(self.C), self.loss)
+        if self.assumption == "labels":
+            return AllLabels(*arguments, share, self.share_cost)
+        return ASSUMPTIONS[self.assumption](*arguments)
+
+    def _machine(self, bags):
+        """The solver of the w-steps, on the Gram matrix or on features."""
+        self.kernel_ = self._kernel(bags)
+        centred = self.kernel_.kind == "rbf" and not bags.is_sparse
+        self.origin_ = bags.instances.mean(axis=0) if centred else None
+        X = bags.instances if self.origin_ is None else bags.instances - self.origin_
+        self.landmarks_ = None
+        r = table.n_landmarks(self.n_components, X.shape[0])
+        if table.is_primal(self.kernel_, bags):
+            return PrimalMachine(X, self.loss, TIGHT, 1000)
+        if r is not None:
+            Z, self.landmarks_ = table.nystroem(self.kernel_, X, r, self.random_state)
+            return PrimalMachine(Z, self.loss, TIGHT, 1000)
+        return DualMachine(table.gram(self.kernel_, X, X), self.loss, TIGHT, max(10**6, 100 * X.shape[0]))
+
+    def _kernel(self, bags) -> InstanceKernel:
+        if isinstance(self.kernel, InstanceKernel):
+            return self.kernel
+        gamma = resolve_gamma(self.gamma, bags) if self.kernel in ("rbf", "poly") else 1.0
+        return InstanceKernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _anneal(self, problem, machine) -> np.ndarray:
+        """The two steps in turn, at each temperature until p rests; keeps the trace."""
+        p, trace, resting = problem.start(), [], True
+        for T in self._temperatures(lambda: problem.entropy(p)):
+            machine.tol = LOOSE if T > 0 else TIGHT
+            for _ in range(self.max_iter):
+                objective = machine.fit(problem.costs(p), problem.mixing(p)) + problem.penalty(p)
+                q, p = p, problem.step(machine.values, T)
+                changes = np.count_nonzero((p > 0.5) != (q > 0.5))
+                trace.append((T, objective, problem.entropy(p), changes))
+                if _rests(p, q, problem, T, self.tol):
+                    break
+            else:
+                resting = False
+        names = ("temperature", "objective", "entropy", "changes")
+        self.history_ = {n: np.array(v) for n, v in zip(names, zip(*trace, strict=True), strict=True)}
+        self.n_iter_, self.objective_ = len(trace), objective
+        self._warn(resting, machine.converged)
+        return p
+
+    def _temperatures(self, entropy) -> Iterator[float]:
+        """Falling temperatures while p is undecided, and then 0."""
+        if self.start_temperature is not None:
+            T = self.start_temperature
+            yield T * self.C
+            while entropy() > self.tol and T > COLDEST:
+                T /= self.cooling
+                yield T * self.C
+        yield 0.0
+
+    def _warn(self, resting: bool, solved: bool) -> None:
+        name = type(self).__name__
+        if not resting:
+            text = f"{name}: p still moved after max_iter={self.max_iter} alternations at one temperature; raise it"
+            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+        if not solved:
+            text = f"{name}: the last SVM ran out of iterations; scale the features or lower C"
+            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+
+    def _keep(self, bags, problem, machine, p) -> None:
+        self.instance_probability_ = bags.split(p)
+        best = [
+            np.lexsort((f, q))[-1] for f, q in zip(bags.split(machine.values), bags.split(p), strict=True)
+        ]
+        self.witness_ = np.where(problem.positive, best, -1)
+        self.positive_share_ = float((p[problem.inside] > 0.5).mean())
+        self.intercept_, coef = machine.intercept, machine.coef
+        X = bags.instances if self.origin_ is None else bags.instances - self.origin_
+        if isinstance(machine, DualMachine):
+            support = np.flatnonzero(coef)
+            self.support_instances_, self.coef_ = X[support], coef[support]
+        elif self.landmarks_ is not None:
+            self.support_instances_, self.coef_ = self.landmarks_.instances, self.landmarks_.basis @ coef
+        else:
+            self.support_instances_, self.coef_ = None, coef
+
+
+def _rests(p, q, problem, T, tol) -> bool:
+    """Whether p stays where it was: exactly enough at T = 0, on average while it is warm."""
+    if T == 0:
+        return bool(np.abs(p - q).max() <= tol)
+    new, old = (np.clip(v[problem.inside], 1e-12, 1 - 1e-12) for v in (p, q))
+    return bool((rel_entr(new, old) + rel_entr(1 - new, 1 - old)).mean() < tol)
