@@ -1,8 +1,8 @@
 """Wrong files, things a format cannot hold, interrupted writes: one clear line, nothing half-written."""
 
+import builtins
 import os
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -192,7 +192,14 @@ def test_extras_must_fit_the_bags(extras, message, tmp_path):
 
 
 def test_parquet_works_with_polars_alone_and_else_says_what_to_install(bags, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    missing, real = {"pandas"}, builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name in missing:
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
     write_bags(tmp_path / "x.parquet", bags, np.arange(9) % 2, split=np.arange(9) % 2)
     again = read_bags(tmp_path / "x.parquet")
     assert (
@@ -200,7 +207,7 @@ def test_parquet_works_with_polars_alone_and_else_says_what_to_install(bags, tmp
     )
     with pytest.raises(ImportError, match=r"pip install skmil\[tables\]"):
         bags.to_frame()
-    monkeypatch.setitem(sys.modules, "polars", None)
+    missing.add("polars")
     for use in (
         lambda: read_bags(tmp_path / "x.parquet"),
         lambda: write_bags(tmp_path / "y.parquet", bags),
