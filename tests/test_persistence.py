@@ -1,5 +1,6 @@
 """Model files: what goes in comes out, and a stranger's file runs nothing."""
 
+import copy
 import io
 import json
 import os
@@ -11,9 +12,11 @@ import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeClassifier
 
 import skmil
-from skmil.persistence import load_model, save_model
+from skmil.learners import SIL
+from skmil.persistence import _trees, load_model, save_model
 
 
 @pytest.mark.parametrize("name", ["MI-Kernel", "Minimax", "Simple-MI", "SIL"])
@@ -123,3 +126,21 @@ def test_damaged_models_are_named(toy, tmp_path):
     path.write_bytes(_changed(whole, lambda s: {k: v for k, v in s.items() if k != "content"}))
     with pytest.raises(ValueError, match=r"not a model|damaged"):
         load_model(path)
+
+
+def test_a_tree_that_points_outside_itself_is_refused(toy, tmp_path):
+    X, y = toy
+    model = SIL(DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    path = tmp_path / "model.skops"
+    save_model(model, path)
+    assert np.array_equal(load_model(path).predict(X), model.predict(X))
+    tree = next(_trees(model))
+    for part, value in [("left_child", 10**6), ("right_child", 0), ("feature", 99)]:
+        state = tree.__getstate__()
+        state["nodes"] = state["nodes"].copy()
+        state["nodes"][part][0] = value
+        bad = copy.deepcopy(model)
+        next(_trees(bad)).__setstate__(state)
+        save_model(bad, path)
+        with pytest.raises(ValueError, match="points outside itself"):
+            load_model(path)

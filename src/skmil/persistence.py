@@ -8,7 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.tree._tree import Tree
 
 from skmil.formats._files import replacing
 
@@ -24,6 +26,7 @@ _HELPERS = frozenset(
         "scipy.sparse._csr.csr_matrix",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
+        "sklearn.tree._tree.Tree",  # checked by _sound, because its compiled code trusts its numbers
     }
 )
 
@@ -70,7 +73,30 @@ def load_model(path) -> BaseEstimator:
         raise ValueError(f"{path}: damaged model ({_first_line(error)})") from None
     if not (isinstance(model, BaseEstimator) and hasattr(model, "predict")):
         raise ValueError(f"{path}: holds {type(model).__name__}, not a model")
+    if not all(_sound(tree) for tree in _trees(model)):
+        raise ValueError(f"{path}: damaged model (a decision tree points outside itself)")
     return model
+
+
+def _trees(part) -> Iterator[Tree]:
+    """All decision trees inside an object."""
+    if isinstance(part, Tree):
+        yield part
+    elif isinstance(part, (list, tuple)) or (isinstance(part, np.ndarray) and part.dtype == object):
+        for p in np.ravel(part) if isinstance(part, np.ndarray) else part:
+            yield from _trees(p)
+    elif isinstance(part, dict) or isinstance(part, BaseEstimator):
+        for p in (part if isinstance(part, dict) else vars(part)).values():
+            yield from _trees(p)
+
+
+def _sound(tree: Tree) -> bool:
+    """Whether each node is a leaf or points to two later nodes and an existing feature."""
+    left, right, i = tree.children_left, tree.children_right, np.arange(tree.node_count)
+    leaf = (left == -1) & (right == -1)
+    inside = (i < left) & (left < len(i)) & (i < right) & (right < len(i))
+    known = (0 <= tree.feature) & (tree.feature < tree.n_features)
+    return bool((leaf | (inside & known)).all())
 
 
 def _refused(data: bytes) -> list[str]:

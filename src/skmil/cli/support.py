@@ -124,7 +124,7 @@ class Bar:
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self.progress = Progress(*columns, console=console, transient=True)
+        self.progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
         self.task = self.progress.add_task(names[0], total=folds * len(names), left="")
 
     @contextmanager
