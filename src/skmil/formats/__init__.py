@@ -168,4 +168,4 @@ def _kind(path: Path) -> str:
     )
     if first.lstrip().startswith(("@", "%")):
         return ".arff"
-    return ".svm" if first.startswith("#") or first.split()[0].count(":") == 2 else ".csv"
+    return ".svm" if first.startswith("#") or [*first.split(), ""][0].count(":") == 2 else ".csv"
