@@ -61,7 +61,7 @@ CLASSIFIERS = [
     TLC(random_state=0),
     BallBoost(),
     BallBoost("box", n_rounds=5),
-    MILBoost(n_rounds=10, random_state=0),
+    MILBoost(n_rounds=5, random_state=0),
     MissSVM(gamma=0.5, C=10.0),
     BagSVC(SetKernel(gamma=0.5)),
     BagSVC(SetKernel(gamma=0.5), probability=True),
@@ -93,3 +93,9 @@ EXPECTED_FAILURES["CCE"] = {
     "check_sample_weight_equivalence_on_dense_data": _START,
     "check_sample_weight_equivalence_on_sparse_data": _START,
 }
+_COPIES = "equally good splits of a tree are told apart by rounding, and leaves count average instances"
+for _name, _reason in {"TLC": _COPIES, "MILBoost": _COPIES, "MissSVM": _LIBSVM}.items():
+    EXPECTED_FAILURES[_name] = {
+        "check_sample_weight_equivalence_on_dense_data": _reason,
+        "check_sample_weight_equivalence_on_sparse_data": _reason,
+    }

@@ -4,6 +4,15 @@ from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, Witnes
 from skmil.learners.balls import BallBoost
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 from skmil.learners.cce import CCE
+from skmil.learners.density import (
+    DD,
+    DDSVM,
+    EMDD,
+    DDRegressor,
+    EMDDRegressor,
+    MarginalizedSVC,
+    MarginalizedSVR,
+)
 from skmil.learners.milboost import MILBoost
 from skmil.learners.miles import MILES
 from skmil.learners.misssvm import MissSVM
@@ -14,6 +23,9 @@ from skmil.learners.tlc import TLC
 
 __all__ = [
     "CCE",
+    "DD",
+    "DDSVM",
+    "EMDD",
     "MICA",
     "MILES",
     "SIL",
@@ -26,8 +38,12 @@ __all__ = [
     "BagSVC",
     "BagSVR",
     "BallBoost",
+    "DDRegressor",
+    "EMDDRegressor",
     "InstanceLabelSVM",
     "MILBoost",
+    "MarginalizedSVC",
+    "MarginalizedSVR",
     "MissSVM",
     "WitnessSVM",
     "leave_one_out",
