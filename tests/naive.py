@@ -1,6 +1,9 @@
 """Slow and obvious twins of everything that is fast: loops over bags, instances and features."""
 
+import itertools
+
 import numpy as np
+from scipy.optimize import minimize
 
 
 def rbf(x, y, gamma):
@@ -93,3 +96,148 @@ def graph_kernel(A, B, gamma, tau):
     u, v = graph_weights(A, tau), graph_weights(B, tau)
     total = sum(u[a] * v[b] * rbf(A[a], B[b], gamma) for a in range(len(A)) for b in range(len(B)))
     return total / (u.sum() * v.sum())
+
+
+def label_objective(p, e, T, share=0.0, share_cost=0.0):
+    """What the labels p of one positive bag cost, where e = C (l(f) - l(-f))."""
+    entropy = sum(q * np.log(q) for v in p for q in (v, 1 - v) if q > 0)
+    return float(np.dot(p, e) + T * entropy + share_cost * (sum(p) - share * len(p)) ** 2)
+
+
+def best_hard_labels(e, share=0.0, share_cost=0.0):
+    """The cheapest of all labels with at least one positive, tried one by one."""
+    every = [np.array(p, float) for p in itertools.product([0, 1], repeat=len(e)) if any(p)]
+    return min(every, key=lambda p: label_objective(p, e, 0.0, share, share_cost))
+
+
+def two_cost_svm(K, costs, loss):
+    """Minimum of |w|^2 / 2 + sum of a l(f) + c l(-f): its dual, given to a general optimiser."""
+    n = len(K)
+    y = np.repeat([1.0, -1.0], n)
+    c = np.concatenate(costs)
+    Q = np.tile(K, (2, 2)) * np.outer(y, y)
+    if loss == "squared_hinge":
+        Q = Q + np.diag(0.5 / np.maximum(c, 1e-12))
+    bounds = [(0.0, v if loss == "hinge" or v == 0 else None) for v in c]
+    result = minimize(
+        lambda a: (0.5 * a @ Q @ a - a.sum(), Q @ a - 1.0),
+        np.zeros(2 * n),
+        jac=True,
+        bounds=bounds,
+        constraints={"type": "eq", "fun": lambda a: y @ a, "jac": lambda a: y},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-14},
+    )
+    return -result.fun
+
+
+def miles(bags, Z, gamma):
+    """Largest similarity of each bag to each row of Z."""
+    return np.array([[max(rbf(x, z, gamma) for x in b) for z in Z] for b in bags])
+
+
+def best_ball(bags, centres, signed, distance):
+    """Largest sum of ``signed`` over bags that a ball meets, over all centres and all radii."""
+    most = -np.inf
+    for c in centres:
+        near = [min(distance(c, x) for x in b) for b in bags]
+        for r in near:
+            most = max(most, sum(s for s, d in zip(signed, near, strict=True) if d <= r * (1 + 1e-9)))
+    return most
+
+
+def noisy_or(f, positive, w):
+    """Log-likelihood of bags whose instances have the scores f (one array per bag)."""
+    total = 0.0
+    for scores, is_positive, weight in zip(f, positive, w, strict=True):
+        none = np.prod([1 - 1 / (1 + np.exp(-s)) for s in scores])
+        total += weight * np.log(1 - none if is_positive else none)
+    return total
+
+
+def tree_counts(tree, bags):
+    """How many instances of each bag pass each node of a fitted scikit-learn tree."""
+    t = tree.tree_
+    counts = np.zeros((len(bags), t.node_count))
+    for i, b in enumerate(bags):
+        for x in b.astype(np.float32):
+            node = 0
+            while node >= 0:
+                counts[i, node] += 1
+                go_left = x[t.feature[node]] <= t.threshold[node]
+                node = t.children_left[node] if go_left else t.children_right[node]
+    return counts
+
+
+# Diverse Density and marginalized kernels (Kwok & Cheung 2007).
+
+
+def density_cost(bags, y, w, h, s, noisy):
+    """-sum_i w_i log(1 - |y_i - P_i|), product by product."""
+    total = 0.0
+    for bag, y_i, w_i in zip(bags, y, w, strict=True):
+        p = [np.exp(-sum(s[k] ** 2 * (x[k] - h[k]) ** 2 for k in range(len(h)))) for x in bag]
+        P = 1 - np.prod([1 - q for q in p]) if noisy else max(p)
+        total -= w_i * np.log(1 - abs(y_i - P))
+    return total
+
+
+def marginalized(A, B, gamma, probability):
+    """Sum over pairs of instances and both hidden labels."""
+    return sum(
+        (probability(a) * probability(b) + (1 - probability(a)) * (1 - probability(b))) * rbf(a, b, gamma)
+        for a in A
+        for b in B
+    )
+
+
+def marginalized_targets(A, B, gamma, responses, weights, overlap):
+    """Sum over pairs of instances and pairs of hypotheses."""
+
+    def Z(u):
+        return 0.5 + u - u * u
+
+    total = 0.0
+    for a in A:
+        for b in B:
+            for u, p in zip(responses(a), weights, strict=True):
+                for v, q in zip(responses(b), weights, strict=True):
+                    total += rbf(a, b, gamma) * p * q * overlap(u, v) / (Z(u) * Z(v))
+    return total
+
+
+# Aggregate posteriors (PPMM), Citation-kNN, APR
+
+
+def alignment(psi, p, y):
+    """Alignment of the PPMM kernel with yy', with both matrices written out."""
+    K = np.array([[np.sum(a**p * b**p) for b in psi] for a in psi])
+    T = np.outer(y, y)
+    return np.sum(K * T) / np.sqrt(np.sum(K * K) * np.sum(T * T))
+
+
+def hausdorff(A, B, distance):
+    D = np.array([[np.sqrt(np.sum((a - b) ** 2)) for b in B] for a in A])
+    if distance == "minimal":
+        return D.min()
+    if distance == "maximal":
+        return max(D.min(axis=0).max(), D.min(axis=1).max())
+    return (D.min(axis=0).sum() + D.min(axis=1).sum()) / (len(A) + len(B))
+
+
+def citation_votes(train, y, query, R, C, distance):
+    """Votes for 0 and 1 by ranking every bag among all others."""
+    votes = np.zeros(2)
+    d = [hausdorff(query, b, distance) for b in train]
+    for i, b in enumerate(train):
+        votes[y[i]] += sum(other < d[i] for other in d) < R
+        others = [hausdorff(b, c, distance) for j, c in enumerate(train) if j != i]
+        votes[y[i]] += sum(other < d[i] for other in others) < C
+    return votes
+
+
+def smallest_box(bags):
+    """Smallest sum of sides over every choice of one instance per bag."""
+    from itertools import product
+
+    return min(np.ptp(np.array(choice), axis=0).sum() for choice in product(*bags))

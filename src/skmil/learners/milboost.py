@@ -126,7 +126,7 @@ class _NoisyOr:
 
     def gradient(self, f) -> np.ndarray:
         """(t_i - p_i) / p_i = 1 / (e^s_i - 1) in positive bags, -1 in negative ones; times p_ij."""
-        s = np.add.reduceat(_softplus(f), self.starts)
+        s = np.maximum(np.add.reduceat(_softplus(f), self.starts), 1e-300)
         with np.errstate(over="ignore"):
             factor = self.w * np.where(self.positive, 1.0 / np.expm1(s), -1.0)
         sizes = np.diff(np.append(self.starts, len(f)))
