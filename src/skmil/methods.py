@@ -14,9 +14,27 @@ from typing import Any
 
 from sklearn.svm import SVC, SVR
 
-from skmil.embeddings import FisherEmbedding, IsolationEmbedding, MeanEmbedding
+from skmil.embeddings import FisherEmbedding, IsolationEmbedding, MeanEmbedding, PosteriorEmbedding
 from skmil.kernels import GraphKernel, MinimaxKernel, SetKernel
-from skmil.learners import CCE, MILES, SIL, TLC, BagPipeline, BagSVC, BagSVR, BallBoost, MILBoost, MissSVM
+from skmil.learners import (
+    APR,
+    CCE,
+    MICA,
+    MILES,
+    SIL,
+    TLC,
+    AnnealedSVM,
+    BagPipeline,
+    BagSVC,
+    BagSVR,
+    BallBoost,
+    CitationKNN,
+    CitationKNNRegressor,
+    InstanceLabelSVM,
+    MILBoost,
+    MissSVM,
+    WitnessSVM,
+)
 from skmil.preprocessing import BagScaler
 
 TASKS = ("classification", "regression")
@@ -168,6 +186,8 @@ def _scaled(**step):
 
 
 _SVM_GRID = {"svm__C": C_GRID}
+_CITATION_GRID = {"knn__n_references": [2, 4], "knn__n_citers": [2, 4, 6]}
+_ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0]}
 
 _GRAPH_GRID: dict[str, list] = {"svm__kernel__power": [0.25, 1.0, 4.0], **_SVM_GRID}
 _ISOLATION_GRID: dict[str, list] = {
@@ -250,6 +270,31 @@ REGISTRY: dict[str, Method] = {
             grid={"cce__estimator__C": [0.01, 0.1, 1.0, 10.0]},
         ),
         Method(
+            "PPMM",
+            "Wang, Yang and Zha 2008",
+            "learned: from one witness (small p) to the majority (large p)",
+            lambda: _scaled(
+                ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
+            ),
+            grid=_SVM_GRID,
+        ),
+        Method(
+            "APR",
+            "Dietterich, Lathrop and Lozano-Pérez 1997",
+            "a bag is positive if one of its instances lies in a box",
+            lambda: _scaled(apr=APR()),
+            grid={"apr__tau": [0.99, 0.999], "apr__epsilon": [0.01, 0.001], "apr__margin": [0.5, 1.0]},
+        ),
+        Method(
+            "Citation-kNN",
+            "Wang and Zucker 2000",
+            "bags that come close to each other have the same label",
+            lambda: _scaled(knn=CitationKNN()),
+            lambda: _scaled(knn=CitationKNNRegressor()),
+            grid=_CITATION_GRID,
+            regression_grid=_CITATION_GRID,
+        ),
+        Method(
             "MILES",
             "Chen, Bi and Wang 2006",
             "similarity to, or distance from, a few training instances decides",
@@ -283,6 +328,48 @@ REGISTRY: dict[str, Method] = {
             "a bag is positive if an instance is; its instances lie away from the border",
             lambda: _scaled(miss=MissSVM(C=100.0, class_weight="balanced")),
             grid={"miss__C": [10.0, 100.0, 1000.0], "miss__beta": [0.1, 1.0]},
+        ),
+        Method(
+            "mi-SVM",
+            "Andrews et al. 2002",
+            "at least one instance is positive; all have labels",
+            lambda: _scaled(svm=InstanceLabelSVM(C=10.0)),
+            grid=_ANNEALING_GRID,
+        ),
+        Method(
+            "MI-SVM",
+            "Andrews et al. 2002",
+            "one instance, the witness, is positive; the others do not count",
+            lambda: _scaled(svm=WitnessSVM(C=10.0)),
+            grid=_ANNEALING_GRID,
+        ),
+        Method(
+            "MICA",
+            "Mangasarian and Wild 2005",
+            "a convex combination of instances is positive",
+            lambda: _scaled(svm=MICA(C=10.0)),
+            grid=_ANNEALING_GRID,
+        ),
+        Method(
+            "AL-SVM",
+            "Gehler and Chapelle 2007",
+            "at least one instance is positive; all have labels",
+            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0)),
+            grid=_ANNEALING_GRID,
+        ),
+        Method(
+            "AW-SVM",
+            "Gehler and Chapelle 2007",
+            "one instance, the witness, is positive; the others do not count",
+            lambda: _scaled(svm=AnnealedSVM("witness", C=10.0)),
+            grid=_ANNEALING_GRID,
+        ),
+        Method(
+            "ALP-SVM",
+            "Gehler and Chapelle 2007",
+            "a certain share of the instances is positive",
+            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0, positive_share=0.6, share_cost=10.0)),
+            grid={**_ANNEALING_GRID, "svm__positive_share": [0.2, 0.4, 0.6, 0.8, 1.0]},
         ),
     ]
 }

@@ -62,10 +62,6 @@ class Assumption(metaclass=ABCMeta):
         """Mean over the instances of positive bags."""
         return float(-xlogy(p, p)[self.inside].mean())
 
-    def final(self, p: np.ndarray) -> np.ndarray:
-        """The p of the last w-step."""
-        return p
-
     def _each_bag(self, function, f, *arguments) -> np.ndarray:
         p = np.zeros(len(f))
         function(f, self.offsets, np.flatnonzero(self.positive), *arguments, p)
@@ -99,9 +95,11 @@ class AllLabels(Assumption):
         self.weights = w
 
     def start(self):
+        """All positive, as in mi-SVM."""
         return self.inside.astype(float)
 
     def step(self, f, T):
+        """Labels of each instance; at T = 0 those of smallest loss."""
         positive, negative = losses(f, self.loss)
         e = self.C * (positive - negative)
         if T == 0:
@@ -109,15 +107,18 @@ class AllLabels(Assumption):
         return self._each_bag(_soft_labels, e, self.share, self.share_cost, T)
 
     def costs(self, p):
+        """C p and C (1 - p)."""
         return self.cost * np.stack([p, 1.0 - p])
 
     def penalty(self, p):
+        """The price of another share than the expected one."""
         if not self.share_cost:
             return 0.0
         surplus = np.add.reduceat(p, self.offsets[:-1]) - self.sizes * self.share
         return float(self.share_cost * (self.weights * surplus**2)[self.positive].sum())
 
     def entropy(self, p):
+        """Of labels: both p and 1 - p count."""
         return super().entropy(p) + super().entropy(1.0 - p)
 
 
@@ -128,33 +129,32 @@ class Witness(Assumption):
         \min \tfrac12 |w|^2 + C \sum_{ij} p_{ij}\, l(Y_i f_{ij}) + T \sum_{ij} p_{ij} \log p_{ij},
         \qquad \sum_j p_{ij} = 1
 
-    :math:`p_{ij} \propto \exp(-C\, l(f_{ij}) / T)`; at temperature 0 the instance of largest f. After
-    annealing, several instances may share the part: all with :math:`p_{ij}` above ``tol`` become positive.
+    :math:`p_{ij} \propto \exp(-C\, l(f_{ij}) / T)`; at temperature 0 the instance of largest f. The
+    paper ends annealing with all instances whose :math:`p_{ij}` is not small as witnesses; here it ends at
+    temperature 0 with one, a local minimum of what MI-SVM minimises.
     """
 
-    tol = 1e-3
-
     def start(self):
+        """Every instance as much as the others."""
         return np.where(self.inside, 1.0 / np.repeat(self.sizes, self.sizes), 0.0)
 
     def step(self, f, T):
+        """Softmax of minus the loss; at T = 0 the instance of largest f."""
         if T == 0:
             return self._each_bag(_largest, f)
         return self._each_bag(_softmax, -losses(f, self.loss)[0] * (self.C / T))
-
-    def final(self, p):
-        return (p > self.tol).astype(float)
 
 
 class ConvexWitness(Assumption):
     r"""The witness of a positive bag is a convex combination of its instances, in feature space.
 
     .. math::
-        \min \tfrac12 |w|^2 + C \sum_i l(Y_i \textstyle\sum_j p_{ij} f_{ij}) + T \sum_{ij} p_{ij} \log p_{ij},
-        \qquad \sum_j p_{ij} = 1
+        \min \tfrac12 |w|^2 + C \sum_i l(Y_i \textstyle\sum_j p_{ij} f_{ij})
+        + T \sum_{ij} p_{ij} \log p_{ij}, \qquad \sum_j p_{ij} = 1
 
     :math:`p_{ij} \propto \exp(\mu_i f_{ij} / T)`, where :math:`\mu_i` is minus the slope of C l at the
-    witness. At temperature 0 this is, of all combinations of the smallest loss, the most even one.
+    witness. At temperature 0 all instances with f >= 1 share the part evenly, which costs nothing; where
+    there are none, the instance of largest f has it.
     """
 
     def __init__(self, bags, y, w, C, loss):
@@ -169,13 +169,18 @@ class ConvexWitness(Assumption):
     start = Witness.start
 
     def step(self, f, T):
+        """Softmax of f, as sharp as the loss asks."""
+        if T == 0:
+            return self._each_bag(_costless, f)
         squared = self.loss == "squared_hinge"
-        return self._each_bag(_convex, f, self.C, squared, max(T, 1e-9 * self.C))
+        return self._each_bag(_convex, f, self.C, squared, T)
 
     def costs(self, p):
+        """C for each positive bag and each negative instance."""
         return self.point_cost
 
     def mixing(self, p):
+        """The combination of each positive bag; negative instances as they are."""
         share = np.where(self.inside, p, 1.0)
         return sparse.csr_matrix((share, (self.point, np.arange(len(p)))))
 
@@ -261,6 +266,15 @@ def _hard_labels(e, offsets, bags, share, share_cost, p):
 def _largest(f, offsets, bags, p):
     for i in bags:
         p[offsets[i] + np.argmax(f[offsets[i] : offsets[i + 1]])] = 1.0
+
+
+@njit
+def _costless(f, offsets, bags, p):
+    """Equal parts for the instances without a loss, or all for the one of smallest loss."""
+    for i in bags:
+        part = f[offsets[i] : offsets[i + 1]]
+        least = min(part.max(), 1.0)
+        p[offsets[i] : offsets[i + 1]] = (part >= least) / np.sum(part >= least)
 
 
 @njit

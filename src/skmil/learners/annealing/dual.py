@@ -16,7 +16,6 @@ import numpy as np
 from skmil._jit import njit
 from skmil.learners.annealing.losses import losses
 
-
 NEGLIGIBLE = 1e-8  # points of a smaller share of the largest cost are left out
 
 

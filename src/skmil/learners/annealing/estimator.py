@@ -1,7 +1,6 @@
 """Annealed support vector machines for bags (Gehler & Chapelle, AISTATS 2007)."""
 
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import rel_entr
@@ -20,7 +19,7 @@ from skmil.learners.base import BagClassifier
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
-LOOSE, TIGHT = 0.05, 1e-3  # accuracy of the w-steps while it is warm, and at the end
+LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at the end
 SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
 
 
@@ -89,10 +88,12 @@ class AnnealedSVM(BagClassifier):
     instance_probability_ : list of arrays
         p for each training bag of positive weight; zeros in negative ones.
     witness_ : array
-        The most probable instance of each positive training bag, the one of largest f among equals; -1 for
+        The most probable instance of each positive training bag, of largest f among equals; -1 for
         negative bags.
-    positive_share_ : float
-        Share of p > 0.5 among the instances of positive bags.
+    positive_share_ : float or None
+        The share that was expected, given or chosen.
+    found_share_ : float
+        The share of p > 0.5 that was found among the instances of positive bags.
     n_iter_ : int
         Number of alternations.
     kernel_ : the instance kernel
@@ -102,7 +103,8 @@ class AnnealedSVM(BagClassifier):
 
     References
     ----------
-    .. [1] P. Gehler and O. Chapelle, "Deterministic annealing for multiple-instance learning", AISTATS 2007.
+    .. [1] P. Gehler and O. Chapelle, "Deterministic annealing for multiple-instance learning",
+       AISTATS 2007.
 
     Examples
     --------
@@ -132,7 +134,7 @@ class AnnealedSVM(BagClassifier):
         share_cost=1.0,
         n_components="auto",
         class_weight=None,
-        tol=5e-3,
+        tol=2e-3,
         max_iter=100,
         random_state=0,
     ):
@@ -155,9 +157,10 @@ class AnnealedSVM(BagClassifier):
 
     def _fit(self, bags, y, w):
         self._check_parameters()
-        share = self._choose_share(bags, y, w) if self.positive_share == "cv" else self.positive_share
+        by_cv = isinstance(self.positive_share, str)
+        self.positive_share_ = self._choose_share(bags, y, w) if by_cv else self.positive_share
         with one_blas_thread():
-            problem = self._problem(bags, y, w, share)
+            problem = self._problem(bags, y, w)
             machine = self._machine(bags)
             p = self._anneal(problem, machine)
         self._keep(bags, problem, machine, p)
@@ -166,8 +169,8 @@ class AnnealedSVM(BagClassifier):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
 
     def _instances(self, bags):
-        """f of each instance, exactly: the bag's decision value is the largest."""
-        X = bags.instances - self.origin_ if self.origin_ is not None else bags.instances
+        """The f of each instance, exactly: the bag's decision value is the largest."""
+        X = bags.instances if self.origin_ is None else bags.to_dense().instances - self.origin_
         if self.support_instances_ is None:
             return X @ self.coef_ + self.intercept_
         if not len(self.coef_):
@@ -183,7 +186,8 @@ class AnnealedSVM(BagClassifier):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; give a number above {least}")
         if self.start_temperature is not None and not self.start_temperature > 0:
             raise ValueError(
-                f"start_temperature is {self.start_temperature!r}; give a positive number, or None for no annealing"
+                f"start_temperature is {self.start_temperature!r}; give a positive number, "
+                "or None for no annealing"
             )
         self._check_share()
 
@@ -216,15 +220,16 @@ class AnnealedSVM(BagClassifier):
         best = np.flatnonzero(scores == np.max(scores))
         return float(SHARES[best[len(best) // 2]])
 
-    def _problem(self, bags, y, w, share) -> Assumption:
+    def _problem(self, bags, y, w) -> Assumption:
         arguments = (bags, y, w, float(self.C), self.loss)
         if self.assumption == "labels":
-            return AllLabels(*arguments, share, self.share_cost)
+            return AllLabels(*arguments, self.positive_share_, self.share_cost)
         return ASSUMPTIONS[self.assumption](*arguments)
 
     def _machine(self, bags):
         """The solver of the w-steps, on the Gram matrix or on features."""
         self.kernel_ = self._kernel(bags)
+        # Distances keep their digits if the origin lies among the instances.
         centred = self.kernel_.kind == "rbf" and not bags.is_sparse
         self.origin_ = bags.instances.mean(axis=0) if centred else None
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
@@ -244,39 +249,41 @@ class AnnealedSVM(BagClassifier):
         return InstanceKernel(self.kernel, gamma, self.degree, self.coef0)
 
     def _anneal(self, problem, machine) -> np.ndarray:
-        """The two steps in turn, at each temperature until p rests; keeps the trace."""
+        """The two steps in turn, at falling temperatures and then at 0; keeps the trace."""
         p, trace, resting = problem.start(), [], True
-        for T in self._temperatures(lambda: problem.entropy(p)):
-            machine.tol = LOOSE if T > 0 else TIGHT
-            for _ in range(self.max_iter):
-                objective = machine.fit(problem.costs(p), problem.mixing(p)) + problem.penalty(p)
-                q, p = p, problem.step(machine.values, T)
-                changes = np.count_nonzero((p > 0.5) != (q > 0.5))
-                trace.append((T, objective, problem.entropy(p), changes))
-                if _rests(p, q, problem, T, self.tol):
-                    break
-            else:
-                resting = False
+        T = 0.0 if self.start_temperature is None else self.start_temperature * self.C
+        while True:
+            p, rests = self._alternate(problem, machine, p, T, trace)
+            resting &= rests
+            if T == 0:
+                break
+            undecided = problem.entropy(p) > self.tol and T > COLDEST * self.C
+            T = T / self.cooling if undecided else 0.0
         names = ("temperature", "objective", "entropy", "changes")
         self.history_ = {n: np.array(v) for n, v in zip(names, zip(*trace, strict=True), strict=True)}
-        self.n_iter_, self.objective_ = len(trace), objective
+        self.n_iter_, self.objective_ = len(trace), trace[-1][1]
         self._warn(resting, machine.converged)
         return p
 
-    def _temperatures(self, entropy) -> Iterator[float]:
-        """Falling temperatures while p is undecided, and then 0."""
-        if self.start_temperature is not None:
-            T = self.start_temperature
-            yield T * self.C
-            while entropy() > self.tol and T > COLDEST:
-                T /= self.cooling
-                yield T * self.C
-        yield 0.0
+    def _alternate(self, problem, machine, p, T, trace) -> tuple[np.ndarray, bool]:
+        """Both steps at one temperature until p rests; whether it does, in the end."""
+        machine.tol = LOOSE if T > 0 else TIGHT
+        for _ in range(self.max_iter):
+            objective = machine.fit(problem.costs(p), problem.mixing(p)) + problem.penalty(p)
+            q, p = p, problem.step(machine.values, T)
+            changes = np.count_nonzero((p > 0.5) != (q > 0.5))
+            gain = trace[-1][1] - objective if trace and trace[-1][0] == T else np.inf
+            trace.append((T, objective, problem.entropy(p), changes))
+            if T == 0 and (np.array_equal(p, q) or gain <= 1e-6 * objective):
+                return q, True  # the p that the last w-step was made for
+            if T > 0 and _divergence(p, q, problem.inside) < self.tol:
+                return p, True
+        return p, False
 
     def _warn(self, resting: bool, solved: bool) -> None:
         name = type(self).__name__
         if not resting:
-            text = f"{name}: p still moved after max_iter={self.max_iter} alternations at one temperature; raise it"
+            text = f"{name}: p still moved after max_iter={self.max_iter} alternations; raise it"
             warnings.warn(text, ConvergenceWarning, stacklevel=6)
         if not solved:
             text = f"{name}: the last SVM ran out of iterations; scale the features or lower C"
@@ -288,7 +295,7 @@ class AnnealedSVM(BagClassifier):
             np.lexsort((f, q))[-1] for f, q in zip(bags.split(machine.values), bags.split(p), strict=True)
         ]
         self.witness_ = np.where(problem.positive, best, -1)
-        self.positive_share_ = float((p[problem.inside] > 0.5).mean())
+        self.found_share_ = float((p[problem.inside] > 0.5).mean())
         self.intercept_, coef = machine.intercept, machine.coef
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
         if isinstance(machine, DualMachine):
@@ -300,9 +307,7 @@ class AnnealedSVM(BagClassifier):
             self.support_instances_, self.coef_ = None, coef
 
 
-def _rests(p, q, problem, T, tol) -> bool:
-    """Whether p stays where it was: exactly enough at T = 0, on average while it is warm."""
-    if T == 0:
-        return bool(np.abs(p - q).max() <= tol)
-    new, old = (np.clip(v[problem.inside], 1e-12, 1 - 1e-12) for v in (p, q))
-    return bool((rel_entr(new, old) + rel_entr(1 - new, 1 - old)).mean() < tol)
+def _divergence(p, q, inside) -> float:
+    """Mean Kullback-Leibler divergence of p from q, over the instances of positive bags."""
+    new, old = (np.clip(v[inside], 1e-12, 1 - 1e-12) for v in (p, q))
+    return float((rel_entr(new, old) + rel_entr(1 - new, 1 - old)).mean())

@@ -18,7 +18,7 @@ class _Heuristic(AnnealedSVM):
         coef0=1.0,
         n_components="auto",
         class_weight=None,
-        tol=5e-3,
+        tol=2e-3,
         max_iter=100,
         random_state=0,
     ):

@@ -2,7 +2,8 @@ r"""The w-step on explicit features: an SVM with two costs per point, in the pri
 
 Each point k has a cost a_k for f_k < 1 and a cost c_k for f_k > -1:
 
-.. math:: F(w, b) = \tfrac12 |w|^2 + \sum_k a_k\, l(f_k) + c_k\, l(-f_k), \qquad f_k = \langle w, z_k \rangle + b
+.. math::
+    F(w, b) = \tfrac12 |w|^2 + \sum_k a_k\, l(f_k) + c_k\, l(-f_k), \qquad f_k = \langle w, z_k \rangle + b
 
 Both losses are written through their dual variable, with t = 1 - f on the first side and 1 + f on the
 second: :math:`\alpha = \min(\max(\alpha_0 + s t, 0), \mathrm{top})`, where
@@ -70,7 +71,7 @@ class PrimalMachine:
 
     @property
     def intercept(self) -> float:
-        """b."""
+        """The number added to <w, z>."""
         return float(self.w[-1])
 
     @property
@@ -113,7 +114,7 @@ def _curvature(Z, h):
 
 @njit
 def _dual(f, centre, slope, top):
-    """alpha of both sides, beta = their difference, h = second derivative of the loss."""
+    """The alpha of both sides, beta = their difference, h = second derivative of the loss."""
     n = len(f)
     alpha, beta, h = np.empty((2, n)), np.empty(n), np.zeros(n)
     for k in range(n):

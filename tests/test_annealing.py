@@ -1,0 +1,266 @@
+"""Annealed SVMs: the paper's claims, odd input, and agreement with plain SVMs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.svm import SVC
+
+import skmil
+from skmil import Bags, threads
+from skmil.datasets import load_musk1, make_annealing_toy
+from skmil.kernels.instance import InstanceKernel
+from skmil.learners import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
+from skmil.preprocessing import BagScaler
+
+ASSUMPTIONS = ("labels", "witness", "convex")
+
+
+@pytest.fixture(scope="module")
+def musk1():
+    X, y = load_musk1(return_X_y=True)
+    return BagScaler().fit_transform(X), y
+
+
+@pytest.fixture(scope="module")
+def small():
+    return make_annealing_toy(n_bags=30, fraction=0.4, random_state=0)
+
+
+def instance_error(model, X, labels):
+    return np.mean(np.sign(np.concatenate(model.score_instances(X))) != labels)
+
+
+@pytest.mark.parametrize("C", [1.0, 10.0])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("assumption", ["labels", "witness"])
+def test_annealing_finds_a_lower_minimum(musk1, assumption, loss, C):
+    annealed = AnnealedSVM(assumption, loss, C).fit(*musk1)
+    heuristic = AnnealedSVM(assumption, loss, C, start_temperature=None).fit(*musk1)
+    assert annealed.objective_ <= heuristic.objective_ * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("name", ["tiger", "elephant", "fox"])
+def test_annealing_finds_a_lower_minimum_on_images(shared_data, name):
+    data = shared_data(name)
+    bags, y = BagScaler().fit_transform(data.data)[::2], data.target[::2]
+    annealed = AnnealedSVM(C=1.0).fit(bags, y)
+    heuristic = AnnealedSVM(C=1.0, start_temperature=None).fit(bags, y)
+    between = AnnealedSVM(C=1.0, positive_share=0.5, share_cost=1.0).fit(bags, y)
+    assert annealed.objective_ < heuristic.objective_
+    # Table 1: the heuristic finds too many positives, annealing too few; a share is between.
+    assert annealed.found_share_ < between.found_share_ < heuristic.found_share_
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_annealing_from_nearly_zero_is_mi_svm(musk1, loss):
+    cold = AnnealedSVM("labels", loss, 10.0, start_temperature=1e-9).fit(*musk1)
+    heuristic = InstanceLabelSVM(10.0, loss).fit(*musk1)
+    for p, q in zip(cold.instance_probability_, heuristic.instance_probability_, strict=True):
+        assert_allclose(p, q)
+    assert_allclose(cold.objective_, heuristic.objective_, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("fraction", "annealing_wins"), [(0.1, True), (1.0, False)])
+def test_instance_error_against_the_fraction(fraction, annealing_wins):
+    """Figure 1: annealed labels are better where positives are rare, the heuristic's where they are not."""
+    errors = {10.0: [], None: []}
+    for seed in range(5):
+        X, y = make_annealing_toy(fraction=fraction, random_state=seed)
+        test, _, labels = make_annealing_toy(
+            100, fraction=fraction, random_state=100 + seed, return_instances=True
+        )
+        for start in errors:
+            model = AnnealedSVM(C=100.0, gamma=0.5, start_temperature=start).fit(X, y)
+            errors[start].append(instance_error(model, test, labels))
+    assert (np.mean(errors[10.0]) < np.mean(errors[None])) == annealing_wins
+
+
+def test_a_given_share_is_approached(small):
+    shares = [
+        AnnealedSVM(C=1.0, gamma=0.5, positive_share=s, share_cost=1000.0).fit(*small).found_share_
+        for s in (0.2, 0.5, 0.8)
+    ]
+    assert_allclose(shares, [0.2, 0.5, 0.8], atol=0.12)
+
+
+def test_share_by_cross_validation(small):
+    model = AnnealedSVM(C=100.0, gamma=0.5, positive_share="cv").fit(*small)
+    assert 0.1 <= model.positive_share_ <= 1
+    same = AnnealedSVM(C=100.0, gamma=0.5, positive_share=model.positive_share_).fit(*small)
+    assert model.objective_ == same.objective_
+
+
+@pytest.mark.parametrize("start", [None, 10.0])
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+def test_bags_of_one_instance_are_an_svm(assumption, start):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=50) > 0).astype(int)
+    model = AnnealedSVM(assumption, "hinge", 2.0, gamma=0.3, start_temperature=start).fit(X, y)
+    svc = SVC(C=2.0, gamma=0.3, tol=1e-6).fit(X, y)
+    assert_allclose(model.decision_function(X), svc.decision_function(X), atol=5e-3)
+    assert_allclose(np.concatenate(model.instance_probability_), y, atol=1e-9)
+
+
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+def test_what_is_learned(small, assumption):
+    X, y = small
+    model = AnnealedSVM(assumption, C=10.0, gamma=0.5).fit(X, y)
+    positive = y == model.classes_[1]
+    for p, w, yes in zip(model.instance_probability_, model.witness_, positive, strict=True):
+        assert (p.sum() >= 1 - 1e-9 and p[w] == p.max()) if yes else (not p.any() and w == -1)
+    T = model.history_["temperature"]
+    assert len(T) == model.n_iter_ and T[0] == 100.0 and T[-1] == 0.0 and (np.diff(T) <= 0).all()
+    assert model.history_["objective"][-1] == model.objective_
+    assert model.history_["changes"][-1] == 0
+    assert_allclose([s.max() for s in model.score_instances(X)], model.decision_function(X))
+
+
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+@pytest.mark.parametrize("start", [None, 10.0])
+def test_the_objective_is_that_of_the_model(small, assumption, start):
+    """|w|^2 / 2 + C sum of losses, counted again from the fitted model."""
+    X, y = small
+    model = AnnealedSVM(assumption, C=10.0, gamma=0.5, start_temperature=start).fit(X, y)
+    S, b = model.support_instances_, model.coef_
+    total = 0.5 * b @ InstanceKernel("rbf", 0.5)(S, S) @ b
+    for f, p, label in zip(model.score_instances(X), model.instance_probability_, y, strict=True):
+        hit, miss = np.maximum(0, 1 - f) ** 2, np.maximum(0, 1 + f) ** 2
+        if label < 0:
+            total += 10.0 * miss.sum()
+        elif assumption == "labels":
+            total += 10.0 * (p @ hit + (1 - p) @ miss)
+        else:
+            total += 10.0 * (p @ hit if assumption == "witness" else np.maximum(0, 1 - p @ f) ** 2)
+    assert_allclose(model.objective_, total, rtol=1e-6)
+
+
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+def test_a_weight_of_two_is_two_bags(small, assumption):
+    X, y = small
+    w = np.where(np.arange(30) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(30), w.astype(int))
+    model = AnnealedSVM(assumption, gamma=0.5, C=10.0)
+    weighted = model.fit(X, y, sample_weight=w).decision_function(X)
+    assert_allclose(weighted, model.fit(X[twice], y[twice]).decision_function(X), atol=2e-2)
+
+
+def test_linear_in_the_primal_is_linear_in_the_dual(small):
+    X, y = small
+    primal = AnnealedSVM("witness", kernel="linear", C=0.5).fit(X, y)
+    dual = AnnealedSVM("witness", kernel=lambda A, B: A @ B.T, C=0.5).fit(X, y)
+    assert primal.support_instances_ is None
+    assert_allclose(primal.objective_, dual.objective_, rtol=1e-4)
+    assert_allclose(primal.decision_function(X), dual.decision_function(X), atol=1e-2)
+
+
+def test_all_instances_as_components_are_the_kernel(small):
+    X, y = small
+    exact = AnnealedSVM("witness", gamma=0.5, C=10.0).fit(X, y)
+    features = AnnealedSVM("witness", gamma=0.5, C=10.0, n_components=X.offsets[-1]).fit(X, y)
+    assert_allclose(features.objective_, exact.objective_, rtol=1e-3)
+    fewer = AnnealedSVM("witness", gamma=0.5, C=10.0, n_components=20).fit(X, y)
+    assert fewer.support_instances_.shape == (20, 2) and fewer.score(X, y) > 0.8
+
+
+def test_any_kernel_and_sparse_bags(small):
+    X, y = small
+    assert AnnealedSVM(kernel=laplacian_kernel, C=10.0).fit(X, y).score(X, y) > 0.8
+    given = AnnealedSVM("witness", kernel=InstanceKernel("rbf", 0.5)).fit(X, y)
+    named = AnnealedSVM("witness", gamma=0.5).fit(X, y)
+    assert_allclose(given.decision_function(X), named.decision_function(X))
+    S = Bags.from_list([sparse.csr_matrix(b) for b in X])
+    assert_allclose(named.decision_function(S), named.decision_function(X))
+    thin = AnnealedSVM("witness", gamma=0.5).fit(S, y)
+    assert_allclose(thin.decision_function(X), named.decision_function(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("start", [None, 10.0])
+@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_odd_bags(assumption, start, loss):
+    model = AnnealedSVM(assumption, loss, start_temperature=start)
+    one = [
+        [[0.0, 5.0], [3.0, 5.0]],
+        [[0.0, 5.0]],
+        [[0.1, 5.0], [0.2, 5.0]],
+    ]  # one positive, a constant column
+    assert_array_equal(model.set_params(C=100.0).fit(one, [1, 0, 0]).predict(one), [1, 0, 0])
+    same = [[[1.0], [2.0]], [[1.0], [2.0]], [[1.0]], [[1.0]]]  # the same instances in both classes
+    assert np.isfinite(model.set_params(C=1.0).fit(same, [0, 1, 0, 1]).decision_function(same)).all()
+    equal = [[[1.0], [1.0]], [[1.0]]]
+    assert np.isfinite(model.fit(equal, [0, 1]).objective_)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(same, [1, 1, 1, 1])
+
+
+def test_not_converging_warns(small):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        AnnealedSVM(gamma=0.5, C=10.0, max_iter=1).fit(*small)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"assumption": "all"}, "assumption is 'all'; use one of labels"),
+        ({"loss": "log"}, "loss is 'log'; use one of squared_hinge"),
+        ({"C": 0}, "C is 0; give a number above 0"),
+        ({"cooling": 1.0}, "cooling is 1.0; give a number above 1"),
+        ({"start_temperature": 0.0}, "None for no annealing"),
+        ({"positive_share": 1.5}, "positive_share is 1.5"),
+        ({"positive_share": 0.5, "assumption": "witness"}, "needs assumption='labels'"),
+        ({"n_components": 0}, "n_components is 0"),
+        ({"kernel": "cubic"}, "instance kernel 'cubic' is unknown"),
+        ({"gamma": -1.0}, "gamma is -1.0"),
+    ],
+)
+def test_wrong_parameters_say_what_to_do(small, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        AnnealedSVM(**parameters).fit(*small)
+
+
+def test_share_by_cross_validation_needs_two_bags_of_each_class():
+    with pytest.raises(ValueError, match="two bags of each class"):
+        AnnealedSVM(positive_share="cv").fit([[[0.0]], [[1.0]], [[0.1]]], [0, 1, 0])
+
+
+def test_same_bits_on_any_number_of_threads(musk1):
+    with threads(1):
+        one = AnnealedSVM("witness").fit(*musk1).decision_function(musk1[0])
+    with threads(2):
+        assert_array_equal(AnnealedSVM("witness").fit(*musk1).decision_function(musk1[0]), one)
+
+
+@pytest.mark.parametrize("name", ["mi-SVM", "MI-SVM", "MICA", "AL-SVM", "AW-SVM", "ALP-SVM"])
+def test_registry(small, name):
+    model = skmil.method(name, loss="squared_hinge", gamma=0.5, C=10.0)
+    assert model[-1].loss == "squared_hinge"
+    assert model.fit(*small).objective_ > 0
+    assert {f.data for f in skmil.published(name)} >= {"musk1", "musk2", "tiger", "elephant", "fox"}
+
+
+@pytest.mark.parametrize(
+    ("thin", "assumption"), [(InstanceLabelSVM, "labels"), (WitnessSVM, "witness"), (MICA, "convex")]
+)
+def test_named_classes_are_settings(small, thin, assumption):
+    X, y = small
+    general = AnnealedSVM(assumption, "hinge", 10.0, gamma=0.5, start_temperature=None).fit(X, y)
+    named = thin(C=10.0, gamma=0.5).fit(X, y)
+    assert_array_equal(named.decision_function(X), general.decision_function(X))
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.3, 1.0])
+def test_toy_bags_hold_the_fraction(fraction):
+    X, y, labels = make_annealing_toy(200, fraction, random_state=0, return_instances=True)
+    share = [np.sum(part > 0) for part in X.split(labels)]
+    assert_array_equal(share, np.where(y > 0, np.ceil(np.round(fraction * X.sizes, 9)), 0))
+    assert X.sizes.min() == 1 and X.sizes.max() == 10 and np.abs(X.instances).max() <= 4
+
+
+@pytest.mark.parametrize("options", [{"fraction": 0.0}, {"fraction": 1.1}, {"n_bags": 1}])
+def test_toy_refuses_nonsense(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        make_annealing_toy(**options)
