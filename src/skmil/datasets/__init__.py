@@ -1,7 +1,10 @@
 """Data sets: Musk1 and Musk2 inside the package, loaders for files, generators."""
 
 from skmil.datasets.annealing import make_annealing_toy
+from skmil.datasets.assumptions import make_assumption
+from skmil.datasets.lennard_jones import make_lj
 from skmil.datasets.loaders import load_bags, load_musk1, load_musk2
+from skmil.datasets.mixture import make_mixture_bags
 from skmil.datasets.speaker import make_speaker_like
 
 __all__ = [
@@ -9,5 +12,8 @@ __all__ = [
     "load_musk1",
     "load_musk2",
     "make_annealing_toy",
+    "make_assumption",
+    "make_lj",
+    "make_mixture_bags",
     "make_speaker_like",
 ]
