@@ -95,7 +95,7 @@ class AnnealedSVM(BagClassifier):
     found_share_ : float
         The share of p > 0.5 that was found among the instances of positive bags.
     n_iter_ : int
-        Number of alternations.
+        Number of alternations; the largest of the machines where there are more than two classes.
     kernel_ : the instance kernel
     support_instances_, coef_, intercept_ :
         f(x) = sum of coef_ k(x, support_instances_) + intercept_; with ``support_instances_`` None, coef_
@@ -154,6 +154,13 @@ class AnnealedSVM(BagClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of alternations."""
+        if hasattr(self, "estimators_"):
+            return max(e.n_iter_ for e in self.estimators_)
+        return len(self.history_["objective"])
 
     def _fit(self, bags, y, w):
         self._check_parameters()
@@ -261,7 +268,7 @@ class AnnealedSVM(BagClassifier):
             T = T / self.cooling if undecided else 0.0
         names = ("temperature", "objective", "entropy", "changes")
         self.history_ = {n: np.array(v) for n, v in zip(names, zip(*trace, strict=True), strict=True)}
-        self.n_iter_, self.objective_ = len(trace), trace[-1][1]
+        self.objective_ = trace[-1][1]
         self._warn(resting, machine.converged)
         return p
 
