@@ -47,9 +47,11 @@ class Voronoi:
         for part, rows, local in self.chunks:
             table = self.table if rows is None else self.table[rows]
             n = min(max(PRODUCTS // len(table), 64), 512)
+            buffer = np.empty(len(table) * n, dtype=np.float32)
             for s in slices(len(X), n):
+                G = buffer[: len(table) * len(x[s])].reshape(len(table), -1)
                 with np.errstate(over="ignore", invalid="ignore"):
-                    G = table @ x[s].T
+                    np.matmul(table, x[s].T, out=G)
                 exact = X[s], self.centers, self.samples[part]
                 _nearest(G, local, size[s], self.radius[part], exact, out[s, part])
         return out
@@ -173,19 +175,40 @@ def _nearest(G, local, size, radius, exact, out):
     cell = np.empty(n, dtype=np.int32)
     for p in range(local.shape[0]):
         best[:], second[:], cell[:] = -np.inf, -np.inf, 0
-        for j in range(local.shape[1]):
-            g = G[local[p, j]]
-            for i in range(n):
-                a, b = g[i], best[i]
-                second[i] = max(second[i], min(a, b))
-                cell[i] = np.int32(j) if a > b else cell[i]
-                best[i] = max(a, b)
+        psi = local.shape[1]
+        for j in range(0, psi - 3, 4):
+            g = G[local[p, j]], G[local[p, j + 1]], G[local[p, j + 2]], G[local[p, j + 3]]
+            _keep_four(g, j, best, second, cell)
+        for j in range(psi - psi % 4, psi):
+            _keep(G[local[p, j]], j, best, second, cell)
         for i in range(n):
             # Error of two scores: d + 1 products and sums, and the rounding of what goes in.
             slack = 2 * (X.shape[1] + 4) * UNIT * (size[i] * radius[p] + radius[p] ** 2 / 2)
             if not best[i] - second[i] > slack:
                 cell[i] = _decide(G[:, i], local[p], best[i] - slack, X[i], centers, samples[p])
             out[i, p] = cell[i]
+
+
+@njit
+def _keep(g, j, best, second, cell):
+    """Let row j of scores compete with the best and the second best so far, for each instance."""
+    for i in range(len(g)):
+        a, b = g[i], best[i]
+        second[i] = max(second[i], min(a, b))
+        cell[i] = np.int32(j) if a > b else cell[i]
+        best[i] = max(a, b)
+
+
+@njit
+def _keep_four(g, j, best, second, cell):
+    """``_keep`` for rows j to j + 3, which saves loads and stores."""
+    for i in range(len(best)):
+        b, s, c = best[i], second[i], cell[i]
+        for a, k in ((g[0][i], 0), (g[1][i], 1), (g[2][i], 2), (g[3][i], 3)):
+            s = max(s, min(a, b))
+            c = np.int32(j + k) if a > b else c
+            b = max(a, b)
+        best[i], second[i], cell[i] = b, s, c
 
 
 @njit

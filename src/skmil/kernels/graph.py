@@ -3,18 +3,25 @@ r"""miGraph kernel (Zhou, Sun & Li, ICML 2009)."""
 from numbers import Real
 
 import numpy as np
+from scipy import sparse
 
-from skmil._jit import map_blocks, njit, slices
+from skmil._jit import map_blocks, slices
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.kernels.instance import (
+    ROWS,
     InstanceKernel,
+    _product,
+    _squares,
     gamma_of,
     instance_sums,
     pair_sums,
     resolve_gamma,
     self_sums,
 )
+
+# The mean of equal distances may come out a rounding error above them: they are no edges.
+ROUNDING = 1e-9
 
 
 class GraphKernel(BagKernel):
@@ -84,64 +91,22 @@ class GraphKernel(BagKernel):
         tau = self.threshold
         if tau != "mean" and not (isinstance(tau, Real) and float(tau) >= 0):
             raise ValueError(f"threshold is {tau!r}; give 'mean' or a distance of at least 0")
-        tau = -1.0 if tau == "mean" else float(tau)
-        weigh = _sparse_weights if bags.is_sparse else _weights
-        parts = map_blocks(lambda i: weigh(bags[i], tau), range(len(bags)))
+        parts = map_blocks(lambda i: _weights(bags[i], tau), range(len(bags)))
         return np.concatenate(parts)[:, None]
 
 
-# The mean of equal distances may come out a rounding error above them: no edges then.
-ROUNDING = 1e-9
-
-
-@njit
-def _weights(X, tau):
-    """Weights of the instances of one bag; a negative ``tau`` stands for their mean distance."""
+def _weights(X, tau) -> np.ndarray:
+    """Weights of the instances of one bag, which add up to 1."""
     m = X.shape[0]
-    T = np.ascontiguousarray(X.T)  # loops over instances vectorise
-    d = np.empty(m)
-    if tau < 0:
-        total = 0.0
-        for a in range(m):
-            _distances(T, a, d)
-            total += d[a + 1 :].sum()
-        tau = total / max(m * (m - 1) // 2, 1) * (1.0 - ROUNDING)
-    degree = np.ones(m)
-    for a in range(m):
-        _distances(T, a, d)
-        for u in range(a + 1, m):
-            edge = 1.0 if d[u] < tau else 0.0
-            degree[a] += edge
-            degree[u] += edge
-    w = 1.0 / degree
-    return w / w.sum()
-
-
-@njit
-def _distances(T, a, d):
-    """Distances of instance ``a`` to those after it; instances are the columns of T."""
-    m = T.shape[1]
-    d[a + 1 :] = 0.0
-    for k in range(T.shape[0]):
-        row, x = T[k], T[k, a]
-        for u in range(a + 1, m):
-            d[u] += (row[u] - x) ** 2
-    for u in range(a + 1, m):
-        d[u] = np.sqrt(d[u])
-
-
-def _sparse_weights(X, tau):
-    """``_weights`` for a CSR bag, by products of blocks of its rows with all of them."""
-    m = X.shape[0]
-    square = X.multiply(X) @ np.ones(X.shape[1])  # summed like a product, so that |x - x| is 0
+    X = X if sparse.issparse(X) else X - X[0]  # distances keep their digits; integers stay integers
+    square = _squares(X)
 
     def distances(rows):
-        D = square[rows, None] + square - 2 * (X[rows] @ X.T).toarray()
-        return np.sqrt(np.maximum(D, 0))
+        return np.sqrt(np.maximum(square[rows, None] + square - 2 * _product(X[rows], X), 0))
 
-    if tau < 0:
-        total = sum(distances(s).sum() for s in slices(m, 256))
+    if tau == "mean":
+        total = sum(distances(s).sum() for s in slices(m, ROWS))
         tau = total / max(m * (m - 1), 1) * (1.0 - ROUNDING)
-    degree = np.concatenate([(distances(s) < tau).sum(axis=1) for s in slices(m, 256)])
-    w = 1.0 / np.maximum(degree, 1)  # an instance is its own neighbour, which tau = 0 forgets
+    degree = np.concatenate([(distances(s) < tau).sum(axis=1) for s in slices(m, ROWS)])
+    w = 1.0 / np.maximum(degree, 1)  # an instance is its own neighbour, also where tau = 0
     return w / w.sum()
