@@ -1,0 +1,206 @@
+r"""p-posterior mixture-model kernel, PPMM (Wang, Yang & Zha, ICML 2008)."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+from sklearn.utils.multiclass import type_of_target
+from threadpoolctl import threadpool_limits
+
+from skmil._jit import map_blocks, random_key
+from skmil.bags import Bags, as_bags, check_lengths
+from skmil.embeddings.base import BagEmbedding
+from skmil.embeddings.mean import bag_means
+
+COVARIANCES = {"diag": "diag", "full": "full", "spherical": "spherical"}
+P_GRID = np.linspace(0.05, 3.0, 60)
+
+
+class PosteriorEmbedding(BagEmbedding):
+    r"""How much of each pattern a bag holds, raised to a power that is learned [1]_.
+
+    A mixture of K components is fitted to all instances. The aggregate posteriors of a bag are
+
+    .. math::
+        \psi(X) = \frac{1}{|X|} \sum_{x \in X} \Bigl( \frac{w_1 p_1(x)}{\sum_j w_j p_j(x)}, ...,
+        \frac{w_K p_K(x)}{\sum_j w_j p_j(x)} \Bigr), \qquad
+        k_p(X, Y) = \langle \psi(X)^p, \psi(Y)^p \rangle,
+
+    and ``transform`` gives :math:`\psi^p`. A small p lets rare patterns decide (one witness makes a bag
+    positive), a large p the majority. p is learned from the labels: it maximises the alignment
+
+    .. math::
+        \frac{\langle K_p, T \rangle_F}{\lVert K_p \rVert_F \lVert T \rVert_F}, \qquad T = y y^T.
+
+    For more than two classes T is the centred ideal kernel (1 where two labels are equal), for
+    numbers it is made from the centred targets. Powers of sums are not sums, so an instance has no
+    exact share of :math:`\psi^p`; instance scores come from leaving instances out.
+
+    Cost: ``n_init`` fits of the mixture; :math:`O(n K^2)` for each p tried, without the n x n matrix.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of patterns K; never more than there are instances.
+    mixture : "kmeans", "diag", "full" or "spherical"
+        K-means counts instances per cluster and takes sparse bags; the others are Gaussian mixtures
+        with that kind of covariance.
+    p : float, optional
+        Learned in (0, 3] where not given; 1 if there are no labels to learn from.
+    unlabeled : bags or a table of instances, optional
+        More instances for the mixture, with the features that reach this step.
+    n_init : int
+        Seeds tried. The best on the training bags is kept: the highest alignment, or without labels
+        the best fit to the instances.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    p_ : float
+    mixture_ : the fitted ``KMeans`` or ``GaussianMixture``
+    alignment_ : float
+        Alignment reached on the training bags; ``nan`` without labels.
+    alignment_curve_ : array (60, 2)
+        A grid of p and the alignment at each; empty without labels.
+
+    References
+    ----------
+    .. [1] H.-Y. Wang, Q. Yang, H. Zha, "Adaptive p-posterior mixture-model kernels for multiple instance
+       learning", ICML 2008.
+
+    Examples
+    --------
+    >>> from skmil.embeddings import PosteriorEmbedding
+    >>> bags = [[[0.0], [0.1], [5.0]], [[5.1], [5.0]]]
+    >>> psi = PosteriorEmbedding(n_components=2, p=1.0, random_state=0).fit_transform(bags)
+    >>> psi.max(axis=1).round(2), psi.sum(axis=1)
+    (array([0.67, 1.  ]), array([1., 1.]))
+    """
+
+    def __init__(
+        self,
+        n_components=30,
+        mixture="kmeans",
+        p=None,
+        unlabeled=None,
+        n_init=10,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.mixture = mixture
+        self.p = p
+        self.unlabeled = unlabeled
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def _fit(self, bags, y):
+        self._check()
+        X = self._all_instances(bags)
+        target = None if y is None else ideal(check_lengths(y, bags))
+        seeds = np.random.SeedSequence(int(random_key(self.random_state))).generate_state(self.n_init)
+        mixtures = map_blocks(lambda seed: self._fit_mixture(X, int(seed)), seeds)
+        if target is None:
+            self.mixture_ = max(mixtures, key=_fit_quality)
+            self.p_, self.alignment_ = 1.0 if self.p is None else float(self.p), np.nan
+            self.alignment_curve_ = np.empty((0, 2))
+        else:
+            self._keep_best([(m, aggregate(m, bags)) for m in mixtures], target)
+
+    def _keep_best(self, candidates, target) -> None:
+        """Of all mixtures the one whose best p aligns best with the labels."""
+        found = [best_power(psi, target, self.p) for _, psi in candidates]
+        best = max(range(len(found)), key=lambda i: found[i][1])
+        self.mixture_, psi = candidates[best]
+        self.p_, self.alignment_ = found[best]
+        self.alignment_curve_ = np.column_stack([P_GRID, [alignment(psi, p, target) for p in P_GRID]])
+
+    def _transform(self, bags):
+        return aggregate(self.mixture_, bags) ** self.p_
+
+    def _check(self) -> None:
+        kinds = ("kmeans", *COVARIANCES)
+        if self.mixture not in kinds:
+            raise ValueError(f"mixture is {self.mixture!r}; use one of {', '.join(kinds)}")
+        for name in ("n_components", "n_init"):
+            if not getattr(self, name) >= 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give at least 1")
+        if self.p is not None and not 0 < self.p < np.inf:
+            raise ValueError(f"p is {self.p!r}; give a positive number, or None to learn it")
+
+    def _all_instances(self, bags: Bags):
+        """What the mixture is fitted to: the training instances and those without a label."""
+        if bags.is_sparse and self.mixture != "kmeans":
+            raise TypeError(
+                f"mixture={self.mixture!r} needs dense features and got a sparse matrix; "
+                "use mixture='kmeans', or pass bags.to_dense() if it fits in memory"
+            )
+        if self.unlabeled is None:
+            return bags.instances
+        more = as_bags(self.unlabeled).instances
+        if more.shape[1] != bags.n_features:
+            raise ValueError(f"unlabeled has {more.shape[1]} features and the bags have {bags.n_features}")
+        if bags.is_sparse:
+            return sparse.vstack([bags.instances, sparse.csr_matrix(more)], format="csr")
+        return np.vstack([bags.instances, more.toarray() if sparse.issparse(more) else more])
+
+    def _fit_mixture(self, X, seed: int):
+        K = min(self.n_components, X.shape[0])
+        if self.mixture == "kmeans":
+            model = KMeans(K, n_init=1, random_state=seed)
+        else:
+            model = GaussianMixture(K, covariance_type=COVARIANCES[self.mixture], random_state=seed)
+        # One OpenMP thread: sums in one order give the same bits on every machine; seeds run in
+        # parallel instead. Empty clusters and a slow last digit of the likelihood do no harm here.
+        with threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(X)
+
+
+def aggregate(mixture, bags: Bags) -> np.ndarray:
+    """The aggregate posteriors psi: one row per bag, which sums to one."""
+    X = bags.instances
+    if isinstance(mixture, GaussianMixture):
+        return bag_means(bags.with_instances(mixture.predict_proba(X)))
+    centers = mixture.cluster_centers_
+    K = len(centers)
+    # Not mixture.predict: it refuses sparse matrices that are read-only, as those of bags are.
+    nearest = np.argmin(np.square(centers).sum(axis=1) - 2 * (X @ centers.T), axis=1)
+    votes = bags.owner * K + nearest
+    return np.bincount(votes, minlength=len(bags) * K).reshape(-1, K) / bags.sizes[:, None]
+
+
+def ideal(y: np.ndarray) -> np.ndarray:
+    """Y (n x k) such that Y Y^T is the ideal kernel of the labels."""
+    if type_of_target(y) == "continuous":
+        return (y - y.mean())[:, None]
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) <= 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    Y = np.eye(len(classes))[codes]
+    return Y - Y.mean(axis=0)
+
+
+def alignment(psi: np.ndarray, p: float, Y: np.ndarray) -> float:
+    """<K_p, Y Y^T> / (|K_p| |Y Y^T|) by K x K matrices: |Z^T Y|^2 / (|Z^T Z| |Y^T Y|), Z = psi^p."""
+    Z = psi**p
+    size = np.linalg.norm(Z.T @ Z) * np.linalg.norm(Y.T @ Y)
+    return float(np.sum((Z.T @ Y) ** 2) / size) if size > 0 else 0.0
+
+
+def best_power(psi: np.ndarray, Y: np.ndarray, p: float | None) -> tuple[float, float]:
+    """(p, alignment): the best p of the grid, then of its neighbourhood; or the given p."""
+    if p is not None:
+        return float(p), alignment(psi, p, Y)
+    values = [alignment(psi, q, Y) for q in P_GRID]
+    k = int(np.argmax(values))
+    low, high = P_GRID[max(k - 1, 0)], P_GRID[min(k + 1, len(P_GRID) - 1)]
+    fine = minimize_scalar(lambda q: -alignment(psi, q, Y), bounds=(low, high), method="bounded")
+    return max((float(P_GRID[k]), values[k]), (float(fine.x), -float(fine.fun)), key=lambda t: t[1])
+
+
+def _fit_quality(mixture) -> float:
+    return mixture.lower_bound_ if isinstance(mixture, GaussianMixture) else -mixture.inertia_

@@ -1,0 +1,223 @@
+r"""Axis-parallel rectangles, iterated-discrim APR (Dietterich, Lathrop & Lozano-Pérez, AIJ 1997)."""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from skmil._jit import njit
+from skmil.learners.base import BagClassifier
+
+
+class APR(BagClassifier):
+    r"""A box that holds an instance of every positive bag and none of the negative bags [1]_.
+
+    Repeat until the features stay the same:
+
+    - *grow*: from the positive instance nearest to the middle of the smallest box that every positive bag
+      reaches, take in one instance of each positive bag, always the one that adds least to the sum of
+      the sides; after each step go back over all earlier choices (backfitting);
+    - *discriminate*: choose features greedily, each time the one that excludes most negative instances
+      that are left. A feature excludes an instance that lies at least ``margin`` outside the box
+      along it, or further outside than along any other feature.
+
+    Then *expand* the sides. Along each feature the chosen positive instances give a kernel density with
+    Gaussians as wide as leaves a share ``tau`` of one, put in the middle, inside the box; the new sides
+    leave a probability of ``epsilon`` outside.
+
+    The decision value of an instance is its margin: the smallest of its distances to the sides, in
+    units of half a side, hence 1 in the middle, 0 on the border and negative outside. A bag has that
+    of its best instance.
+
+    Cost: :math:`O(n_+ N_+ d)` for each round of backfitting, over the :math:`N_+` instances of :math:`n_+`
+    positive bags. Sparse bags are made dense.
+
+    Parameters
+    ----------
+    tau, epsilon : float in (0, 1)
+        A smaller ``tau`` or ``epsilon`` makes a larger box.
+    margin : float
+        In the units of the features.
+    max_iter : int
+        Rounds of growing and discriminating at most; a few are enough.
+    class_weight : dict, "balanced" or None
+        Weights of negative bags count in the choice of features, those of positive bags in the density.
+        A box holds every positive bag, whatever its weight.
+
+    Attributes
+    ----------
+    features_ : array of int
+        The features that the box restricts.
+    low_, high_ : arrays
+        Its sides along these.
+    tight_low_, tight_high_ : arrays
+        The sides before the expansion.
+    n_iter_ : int
+
+    References
+    ----------
+    .. [1] T. G. Dietterich, R. H. Lathrop, T. Lozano-Pérez, "Solving the multiple instance problem with
+       axis-parallel rectangles", Artificial Intelligence 89, 1997.
+
+    Examples
+    --------
+    >>> from skmil.learners import APR
+    >>> bags = [[[0.0, 1.0], [9.0, 5.0]], [[1.0, 7.0], [4.0, 8.0]], [[5.0, 0.0]], [[6.0, 9.0]]]
+    >>> model = APR(margin=1.0).fit(bags, [1, 1, 0, 0])
+    >>> model.features_, model.tight_low_, model.tight_high_
+    (array([0]), array([0.]), array([1.]))
+    >>> model.predict([[[0.5, 100.0], [7.0, 0.0]], [[3.0, 4.0]]])
+    array([1, 0])
+    """
+
+    def __init__(self, tau=0.999, epsilon=0.01, margin=1.0, max_iter=20, class_weight=None):
+        self.tau = tau
+        self.epsilon = epsilon
+        self.margin = margin
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+
+    def _fit(self, bags, y, w):
+        self._check()
+        bags = bags.to_dense()
+        positive, negative = bags[y > 0], bags[y < 0]
+        weight = np.repeat(w[y < 0], negative.sizes)
+        features, keep = np.arange(bags.n_features), np.arange(bags.n_features)
+        for self.n_iter_ in range(1, self.max_iter + 1):
+            features = features[keep]
+            P = np.ascontiguousarray(positive.instances[:, features])
+            chosen = P[_grow(P, np.array(positive.offsets), _start(P, positive.offsets))]
+            low, high = chosen.min(axis=0), chosen.max(axis=0)
+            keep = discriminate(negative.instances[:, features], low, high, weight, self.margin)
+            if len(keep) in (0, len(features)):
+                break
+        self.features_, self.tight_low_, self.tight_high_ = features, low, high
+        self.low_, self.high_ = expand(chosen, w[y > 0], self.tau, self.epsilon)
+
+    def _decision(self, bags):
+        return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
+
+    def _instances(self, bags):
+        """The margin of each instance: positive inside the box, whatever bag it comes from."""
+        X = bags.instances[:, self.features_]
+        X = X.toarray() if bags.is_sparse else X
+        half = (self.high_ - self.low_) / 2
+        return np.min((half - np.abs(X - (self.low_ + half))) / half, axis=1)
+
+    def _check(self) -> None:
+        for name in ("tau", "epsilon"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; give a probability between 0 and 1")
+        if not self.margin >= 0:
+            raise ValueError(f"margin is {self.margin!r}; a distance is not negative")
+        if not self.max_iter >= 1:
+            raise ValueError(f"max_iter is {self.max_iter!r}; give at least 1")
+
+
+def discriminate(N: np.ndarray, low, high, weight, margin: float) -> np.ndarray:
+    """Features that exclude the negative instances N from the box, few of them, in order."""
+    outside = np.maximum(np.maximum(low - N, N - high), 0)
+    furthest = outside.max(axis=1)
+    # An instance inside the box is excluded by no feature.
+    excludes = (outside > 0) & ((outside >= margin) | (outside == furthest[:, None]))
+    left = weight * (furthest > 0)
+    chosen: list[int] = []
+    while left.any():
+        best = int(np.argmax(left @ excludes))
+        chosen.append(best)
+        left = np.where(excludes[:, best], 0.0, left)
+    return np.sort(np.array(chosen, dtype=int))
+
+
+def expand(
+    chosen: np.ndarray, weight: np.ndarray, tau: float, epsilon: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sides that leave a probability of epsilon outside, by a kernel density of each feature."""
+    low, high = chosen.min(axis=0), chosen.max(axis=0)
+    width = (high - low) / 2 / ndtri((1 + tau) / 2)
+    # A feature without spread still has a side, so that margins are finite.
+    width = np.maximum(width, 1e-9 * np.maximum(1.0, np.abs(low)))
+    columns = zip(chosen.T, width, strict=True)
+    tails = epsilon / 2, 1 - epsilon / 2
+    sides = np.array([[_quantile(x, weight, s, q) for q in tails] for x, s in columns])
+    return sides[:, 0], sides[:, 1]
+
+
+def _quantile(x: np.ndarray, weight: np.ndarray, width: float, q: float) -> float:
+    """The q-quantile of a weighted mixture of Gaussians around x."""
+    share, reach = weight / weight.sum(), (abs(ndtri(q)) + 1) * width
+    return brentq(lambda t: share @ ndtr((t - x) / width) - q, x.min() - reach, x.max() + reach)
+
+
+def _start(P: np.ndarray, offsets: np.ndarray) -> int:
+    """The positive instance nearest to the middle of the minimax box, the smallest that all bags reach."""
+    low = np.maximum.reduceat(P, offsets[:-1]).min(axis=0)
+    high = np.minimum.reduceat(P, offsets[:-1]).max(axis=0)
+    return int(np.argmin(np.square(P - (low + high) / 2).sum(axis=1)))
+
+
+@njit
+def _grow(P, offsets, start):
+    """One instance of each bag such that their box is small: greedy, with backfitting; row numbers."""
+    n = len(offsets) - 1
+    chosen = np.full(n, -1)
+    chosen[np.searchsorted(offsets, start, side="right") - 1] = start
+    for _ in range(n - 1):
+        low, high = _box(P, chosen, -1)
+        best, bag = np.inf, -1
+        for i in range(n):
+            if chosen[i] < 0:
+                row, size = _cheapest(P, offsets, i, low, high)
+                if size < best:
+                    best, bag, found = size, i, row
+        chosen[bag] = found
+        _backfit(P, offsets, chosen)
+    return chosen
+
+
+@njit
+def _backfit(P, offsets, chosen):
+    """Replace choices, in place, as long as the box shrinks."""
+    changed = True
+    while changed:
+        changed = False
+        for i in range(len(chosen)):
+            if chosen[i] < 0:
+                continue
+            low, high = _box(P, chosen, i)
+            row, size = _cheapest(P, offsets, i, low, high)
+            if size < _growth(P, chosen[i], low, high) * (1 - 1e-12):  # rounding must not go in circles
+                chosen[i], changed = row, True
+
+
+@njit
+def _box(P, chosen, without):
+    """Sides of the box of the chosen instances, leaving out those of one bag."""
+    low, high = np.full(P.shape[1], np.inf), np.full(P.shape[1], -np.inf)
+    for i in range(len(chosen)):
+        if chosen[i] >= 0 and i != without:
+            for k in range(P.shape[1]):
+                low[k] = min(low[k], P[chosen[i], k])
+                high[k] = max(high[k], P[chosen[i], k])
+    return low, high
+
+
+@njit
+def _cheapest(P, offsets, i, low, high):
+    """The instance of bag i that makes the box grow least, and by how much."""
+    best, row = np.inf, offsets[i]
+    for a in range(offsets[i], offsets[i + 1]):
+        size = _growth(P, a, low, high)
+        if size < best:
+            best, row = size, a
+    return row, best
+
+
+@njit
+def _growth(P, a, low, high):
+    """Sum over the features of how far a lies outside the box; nothing is outside an empty one."""
+    total = 0.0
+    for k in range(P.shape[1]):
+        below, above = low[k] - P[a, k], P[a, k] - high[k]
+        side = below if below > above else above
+        total += side if 0.0 < side < np.inf else 0.0
+    return total

@@ -1,0 +1,290 @@
+r"""Hausdorff distances between bags: exact, and only as many as matter."""
+
+from collections import namedtuple
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from skmil._jit import map_blocks, njit, slices
+from skmil.bags import Bags, as_bags
+
+MINIMAL, MAXIMAL, AVERAGE = range(3)
+DISTANCES = {"minimal": MINIMAL, "maximal": MAXIMAL, "average": AVERAGE}
+HEAD = 16  # directions of the short copies by which most pairs of instances are ruled out
+LEAF = 16  # instances of a bag that share a box
+ROWS = 4  # bags per task: few, since bags differ in size
+
+Table = namedtuple("Table", "leaves cuts low high center head values starts")
+Table.__doc__ = """Bags for compiled code. Bag i has the leaves ``leaves[i]`` to ``leaves[i + 1]``, a leaf l the
+instances ``cuts[l]`` to ``cuts[l + 1]`` and the box from ``low[l]`` to ``high[l]`` around their short copies
+in ``head``. Instance a is ``values[a]`` or, where there are ``starts``, the pairs of feature and value in
+``values[starts[a]:starts[a + 1]]``."""
+
+
+def hausdorff(X, Y=None, distance="minimal") -> np.ndarray:
+    """Matrix of Hausdorff distances between bags.
+
+    Parameters
+    ----------
+    X, Y : bags
+        ``Y`` is ``X`` where not given.
+    distance : "minimal", "maximal" or "average"
+        See ``CitationKNN`` for the formulas.
+
+    Examples
+    --------
+    >>> from skmil.learners import hausdorff
+    >>> hausdorff([[[0.0], [4.0]], [[1.0]]], distance="maximal")
+    array([[0., 3.],
+           [3., 0.]])
+    """
+    A = as_bags(X)
+    B = A if Y is None else as_bags(Y)
+    if A.n_features != B.n_features:
+        raise ValueError(f"X has {A.n_features} features and Y has {B.n_features}; they must agree")
+    return BagIndex(B, distance).all_distances(A)
+
+
+class BagIndex:
+    """Bags that can be asked for those near another bag.
+
+    Every instance also has a short copy: its projection on a few directions along which the bags
+    differ most. Any orthonormal directions bound distances from below; good ones bound them well.
+
+    Parameters
+    ----------
+    bags : Bags
+    distance : "minimal", "maximal" or "average"
+    """
+
+    def __init__(self, bags: Bags, distance: str):
+        if distance not in DISTANCES:
+            raise ValueError(f"distance is {distance!r}; use one of {', '.join(DISTANCES)}")
+        self.kind = DISTANCES[distance]
+        self.is_sparse = bags.is_sparse
+        X = _sample(bags.instances)
+        self.mean = np.zeros(X.shape[1]) if self.is_sparse else X.mean(axis=0)
+        # Features that vary most come first, so that a distance is soon too large to matter.
+        self.order = None if self.is_sparse else np.argsort(-X.var(axis=0), kind="stable")
+        self.directions = _directions(X if self.is_sparse else X - self.mean)
+        self.table = self.prepare(bags)
+
+    def __len__(self) -> int:
+        return len(self.table.leaves) - 1
+
+    def rows(self, table: Table, k: int, reach: np.ndarray, use: Callable) -> np.ndarray:
+        """``use(row)`` for each bag of ``table``, where row holds its distances to the indexed bags.
+
+        They are exact where not larger than the k-th smallest of the row or than the ``reach`` of the
+        indexed bag, and infinite elsewhere; squared unless average. A bag of the index itself is
+        infinitely far from itself.
+        """
+        tiny = 1e-14 * max(_largest_square(table.head), _largest_square(self.table.head))
+        own = table is self.table
+
+        def block(rows):
+            found = range(rows.start, rows.stop)
+            skip = [i if own else -1 for i in found]
+            pairs = zip(found, skip, strict=True)
+            return [use(_row(*table, i, *self.table, s, k, reach, self.kind, tiny)) for i, s in pairs]
+
+        return np.array(sum(map_blocks(block, slices(len(table.leaves) - 1, ROWS)), []))
+
+    def all_distances(self, bags: Bags) -> np.ndarray:
+        """Matrix of the distances of other bags to those of the index."""
+        everywhere = np.full(len(self), np.inf)
+        D = self.rows(self.prepare(bags), len(self), everywhere, lambda row: row)
+        return D if self.kind == AVERAGE else np.sqrt(D)
+
+    def prepare(self, bags: Bags) -> Table:
+        """Bags as the compiled code wants them."""
+        X = bags.instances
+        if bags.is_sparse != self.is_sparse:
+            X = X.toarray() if bags.is_sparse else sparse.csr_matrix(X)
+        head = (X if self.is_sparse else X - self.mean) @ self.directions
+        rows, leaves, cuts = _leaves(head, bags.offsets)
+        X, head = X[rows], head[rows]
+        low, high = np.minimum.reduceat(head, cuts[:-1]), np.maximum.reduceat(head, cuts[:-1])
+        center = np.add.reduceat(head, cuts[:-1]) / np.diff(cuts)[:, None]
+        if self.is_sparse:
+            values, starts = np.column_stack([X.indices, X.data]), X.indptr.astype(np.int64)
+        else:
+            values, starts = np.zeros((X.shape[0], -(-X.shape[1] // 8) * 8)), np.empty(0, np.int64)
+            values[:, : X.shape[1]] = X[:, self.order]  # then zeros up to a multiple of eight
+        return Table(leaves, cuts, low, high, center, head, values, starts)
+
+
+def _leaves(head: np.ndarray, offsets: np.ndarray):
+    """Cut each bag into leaves of near instances: order of the rows, leaves per bag, rows per leaf."""
+    parts: list[np.ndarray] = []
+    leaves = [0]
+    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+        todo = [np.arange(start, stop)]
+        while todo:
+            rows = todo.pop()
+            if len(rows) <= LEAF:
+                parts.append(rows)
+                continue
+            widest = head[rows, np.argmax(np.ptp(head[rows], axis=0))]
+            halves = np.argpartition(widest, len(rows) // 2)
+            todo += [rows[halves[len(rows) // 2 :]], rows[halves[: len(rows) // 2]]]
+        leaves.append(len(parts))
+    cuts = np.cumsum([0] + [len(p) for p in parts])
+    return np.concatenate(parts), np.array(leaves), cuts
+
+
+def _sample(X, most: int = 2000):
+    rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], most)).astype(int)
+    return X[rows]
+
+
+def _directions(X) -> np.ndarray:
+    """HEAD orthonormal directions, the strongest of X; zeros where X has fewer."""
+    k = min(HEAD, *X.shape)
+    strongest = randomized_svd(X, k, n_iter=2, random_state=0)[2]
+    directions = np.zeros((X.shape[1], HEAD))
+    directions[:, :k] = np.linalg.qr(strongest.T)[0]
+    return directions
+
+
+def _largest_square(head: np.ndarray) -> float:
+    return float(np.max(np.einsum("ij,ij->i", head, head)))
+
+
+# Compiled code takes plain arrays: passing a tuple of them from function to function costs more than the
+# arithmetic. Letters: A, f, L, H, C, P, X, s are the fields of the first table in order, B, g, M, N, D, Q, Y, t
+# those of the second.
+@njit
+def _row(A, f, L, H, C, P, X, s, i, B, g, M, N, D, Q, Y, t, skip, k, reach, kind, tiny):
+    """Distances from bag i of A to the bags of B, squared unless average.
+
+    Infinite where larger than both the k-th smallest of the row and the reach of the other bag.
+    """
+    n = len(B) - 1
+    row, nearest = np.full(n, np.inf), np.full(min(k, n), np.inf)
+    for j in np.argsort(_guess(A, C, i, B, D)):
+        if j == skip:
+            continue
+        bound, size = max(nearest[-1], reach[j]), f[A[i + 1]] - f[A[i]] + g[B[j + 1]] - g[B[j]]
+        value = np.inf if kind == MINIMAL else -1.0
+        if kind == AVERAGE:
+            value, bound = 0.0, bound * size * (1.0 + 1e-9)
+        value = _directed(kind, value, bound, P, X, s, A, f, i, Q, Y, t, B, g, M, N, j, tiny)
+        if kind != MINIMAL:
+            value = _directed(kind, value, bound, Q, Y, t, B, g, j, P, X, s, A, f, L, H, i, tiny)
+        row[j] = value / size if kind == AVERAGE else value
+        if row[j] < nearest[-1]:
+            nearest[-1] = row[j]
+            nearest.sort()
+    return row
+
+
+@njit
+def _directed(kind, value, bound, P, X, s, A, f, i, Q, Y, t, B, g, M, N, j, tiny):
+    """Go on from ``value`` with the minimum, maximum or sum over a in A of the distance to bag j of B.
+
+    Infinite as soon as it is above ``bound``.
+    """
+    hint = B[j]
+    for a in range(f[A[i]], f[A[i + 1]]):
+        most, enough = min(value, bound), -1.0
+        if kind == MAXIMAL:  # an instance that is near enough cannot raise the maximum
+            most, enough = bound, value
+        elif kind == AVERAGE:
+            most = max(bound - value, 0.0) ** 2
+        near, hint = _nearest(P, X, s, a, Q, Y, t, g, M, N, B[j], B[j + 1], hint, most, enough, tiny)
+        if kind == MINIMAL:
+            value = min(value, near)
+        else:
+            value = max(value, near) if kind == MAXIMAL else value + np.sqrt(near)
+            if value > bound:
+                return np.inf
+    return value
+
+
+@njit
+def _nearest(P, X, s, a, Q, Y, t, g, M, N, first, last, hint, bound, enough, tiny):
+    """Smallest |a - b|^2 over some leaves, and its leaf; the search starts at the leaf ``hint``.
+
+    Infinite if above ``bound``; any value not above ``enough`` will do.
+    """
+    best, where, limit = np.inf, hint, _slack(bound, tiny)
+    for leaf in range(hint, hint + last - first):  # neighbours in A have neighbours in B: begin there
+        leaf = leaf if leaf < last else leaf - (last - first)
+        if _gap(P, a, M, N, leaf) > limit:
+            continue
+        for b in range(g[leaf], g[leaf + 1]):
+            if _square(P, a, Q, b, limit) > limit:
+                continue
+            d2 = _square(X, a, Y, b, bound) if len(s) == 0 else _merge(X, s, a, Y, t, b, bound)
+            if d2 < best:
+                best, where, bound = d2, leaf, min(bound, d2)
+                limit = _slack(bound, tiny)
+                if best <= enough:
+                    return best, where
+    return best, where
+
+
+@njit
+def _slack(bound, tiny):
+    """A projected square above this belongs to an exact one above ``bound``, whatever the rounding."""
+    return bound * (1.0 + 1e-9) + tiny
+
+
+@njit
+def _gap(P, a, low, high, leaf):
+    """Squared distance from a short copy to a box, without branches: ``max`` would be six times slower."""
+    total = 0.0
+    for k in range(HEAD):
+        below, above = low[leaf, k] - P[a, k], P[a, k] - high[leaf, k]
+        side = below if below > above else above
+        side = side if side > 0.0 else 0.0
+        total += side * side
+    return total
+
+
+@njit
+def _square(X, a, Y, b, bound):
+    """|a - b|^2 of two rows; infinite as soon as it is above ``bound``.
+
+    Eight squares at a time, added in a fixed order: this vectorises and gives the same bits anywhere.
+    """
+    total = 0.0
+    for k in range(0, X.shape[1], 8):
+        p, q = X[a, k] - Y[b, k], X[a, k + 4] - Y[b, k + 4]
+        r, s = X[a, k + 1] - Y[b, k + 1], X[a, k + 5] - Y[b, k + 5]
+        t, u = X[a, k + 2] - Y[b, k + 2], X[a, k + 6] - Y[b, k + 6]
+        v, w = X[a, k + 3] - Y[b, k + 3], X[a, k + 7] - Y[b, k + 7]
+        total += ((p * p + q * q) + (r * r + s * s)) + ((t * t + u * u) + (v * v + w * w))
+        if total > bound:
+            return np.inf
+    return total
+
+
+@njit
+def _merge(X, s, a, Y, t, b, bound):
+    """|a - b|^2 of two sparse rows with sorted features; infinite as soon as it is above ``bound``."""
+    p, q, total = s[a], t[b], 0.0
+    while (p < s[a + 1] or q < t[b + 1]) and total <= bound:
+        if q == t[b + 1] or (p < s[a + 1] and X[p, 0] < Y[q, 0]):
+            difference, p = X[p, 1], p + 1
+        elif p == s[a + 1] or Y[q, 0] < X[p, 0]:
+            difference, q = Y[q, 1], q + 1
+        else:
+            difference, p, q = X[p, 1] - Y[q, 1], p + 1, q + 1
+        total += difference * difference
+    return total if total <= bound else np.inf
+
+
+@njit
+def _guess(A, C, i, B, D):
+    """Squared distance of the nearest centres of leaves: bags that look near come first and set the bound."""
+    result = np.full(len(B) - 1, np.inf)
+    for j in range(len(result)):
+        for a in range(A[i], A[i + 1]):
+            for b in range(B[j], B[j + 1]):
+                d2 = _square(C, a, D, b, result[j])
+                result[j] = d2 if d2 < result[j] else result[j]
+    return result

@@ -1,0 +1,141 @@
+"""Axis-parallel rectangles."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtr, ndtri
+
+import skmil
+from skmil.datasets import load_musk1
+from skmil.learners import APR
+from skmil.learners.apr import _grow, _start, discriminate, expand
+from tests import naive
+
+TINY = [[[0.0, 1.0], [9.0, 5.0]], [[1.0, 7.0], [4.0, 8.0]], [[5.0, 0.0]], [[6.0, 9.0]]]
+
+
+def grown(bags):
+    P, offsets = np.concatenate(bags), np.cumsum([0] + [len(b) for b in bags])
+    return P[_grow(P, offsets, _start(P, offsets))]
+
+
+def test_by_hand():
+    # The middle of the minimax box is ((4 + 1) / 2, (5 + 7) / 2), so (1, 7) starts. (0, 1) adds 1 + 6 to
+    # the sides and (9, 5) would add 8 + 2; going back, (4, 8) is no better beside (0, 1).
+    assert_array_equal(grown([np.array(b) for b in TINY[:2]]), [[0, 1], [1, 7]])
+    # Feature 0 excludes both negatives by 4 and 5, feature 1 by 1 and 2, and one feature is enough.
+    model = APR(margin=3.0).fit(TINY, [1, 1, 0, 0])
+    assert model.features_.tolist() == [0] and (model.tight_low_, model.tight_high_) == ([0.0], [1.0])
+
+
+def test_start_is_near_the_middle_of_the_minimax_box():
+    P = np.array([[0.0], [4.0], [3.0], [10.0], [6.0]])
+    # Bags {0, 4}, {3, 10}, {6}: every bag reaches [4, 6], whose middle 5 is nearest to 4.
+    assert _start(P, np.array([0, 2, 4, 5])) == 1
+
+
+def test_growing_finds_small_boxes():
+    rng = np.random.default_rng(0)
+    found, smallest = [], []
+    for _ in range(30):
+        bags = [rng.normal(size=(3, 2)) for _ in range(5)]
+        found.append(np.ptp(grown(bags), axis=0).sum())
+        smallest.append(naive.smallest_box(bags))
+    assert (np.array(found) >= np.array(smallest) - 1e-12).all()
+    assert np.isclose(found, smallest).mean() >= 0.5
+    assert np.mean(np.array(found) / smallest) < 1.15
+
+
+def test_no_single_replacement_makes_the_box_smaller():
+    rng = np.random.default_rng(1)
+    bags = [rng.normal(size=(rng.integers(1, 9), 4)) for _ in range(12)]
+    box = grown(bags)
+    size = np.ptp(box, axis=0).sum()
+    for i, b in enumerate(bags):
+        assert any((box[i] == x).all() for x in b)
+        for x in b:
+            assert np.ptp(np.vstack([np.delete(box, i, axis=0), x]), axis=0).sum() >= size - 1e-9
+
+
+def test_features_are_chosen_greedily():
+    low, high = np.zeros(3), np.ones(3)
+    N = np.array([[3.0, 0.5, 0.5], [4.0, 3.0, 0.5], [0.5, 3.0, 0.5], [0.5, 0.5, 0.5], [0.5, 1.2, 1.1]])
+    # Feature 1 excludes instances 1 and 2 and, as its furthest, 4; feature 0 then excludes 0; 3 is inside.
+    one = np.ones(5)
+    assert_array_equal(discriminate(N, low, high, one, 1.0), [0, 1])
+    assert_array_equal(discriminate(N[[3]], low, high, one[:1], 1.0), [])
+    # With a margin that nothing reaches only the furthest feature counts.
+    assert_array_equal(discriminate(np.array([[3.0, 2.0, 4.0]]), low, high, one[:1], 100.0), [2])
+
+
+def test_expansion_leaves_epsilon_outside():
+    rng = np.random.default_rng(0)
+    chosen, tau, epsilon = rng.normal(size=(20, 3)), 0.99, 0.05
+    low, high = expand(chosen, np.ones(20), tau, epsilon)
+    for x, a, b in zip(chosen.T, low, high, strict=True):
+        width = np.ptp(x) / 2 / ndtri((1 + tau) / 2)
+        assert_allclose(ndtr((a - x) / width).mean(), epsilon / 2, rtol=1e-6)
+        assert_allclose(1 - ndtr((b - x) / width).mean(), epsilon / 2, rtol=1e-6)
+    doubled = expand(np.vstack([chosen, chosen[:5]]), np.ones(25), tau, epsilon)
+    assert_allclose(expand(chosen, np.r_[np.full(5, 2.0), np.ones(15)], tau, epsilon), doubled)
+
+
+def test_smaller_tau_or_epsilon_makes_a_larger_box(toy):
+    def size(**settings):
+        model = APR(**settings).fit(*toy)
+        return (model.high_ - model.low_).sum()
+
+    assert size(tau=0.9) > size() and size(epsilon=1e-4) > size()
+
+
+def test_a_needle_is_found():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = [rng.uniform(0, 100, size=(6, 10)) for _ in y]
+    for b, label in zip(X, y, strict=True):
+        if label:
+            b[3, [2, 7]] = rng.uniform([40, 10], [44, 14])
+    model = APR(margin=20.0).fit(X[:40], y[:40])
+    assert {2, 7} <= set(model.features_)
+    assert model.score(X[40:], y[40:]) > 0.8
+    assert (
+        np.mean([np.argmax(s) == 3 for s, label in zip(model.score_instances(X), y, strict=True) if label])
+        > 0.9
+    )
+
+
+def test_margin_of_an_instance():
+    model = APR().fit([[[0.0]], [[1.0]], [[5.0]]], [1, 1, 0])
+    low, high = model.low_[0], model.high_[0]
+    bag = [[(low + high) / 2], [low], [high + (high - low) / 2], [(3 * low + high) / 4]]
+    assert_allclose(model.score_instances([bag])[0], [1, 0, -1, 0.5], atol=1e-12)
+    assert_allclose(model.decision_function([bag, bag[2:3]]), [1, -1])
+
+
+def test_constant_features_and_one_positive_bag():
+    model = APR().fit([[[0.0, 3.0]], [[5.0, 3.0]]], [1, 0])
+    assert_array_equal(model.predict([[[0.0, 3.0]], [[5.0, 3.0]]]), [1, 0])
+    same = APR().fit([[[1.0]], [[1.0]]], [1, 0])
+    assert np.isfinite(same.decision_function([[[1.0]], [[2.0]]])).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"tau": 1.0}, "tau is 1.0; give a probability"),
+        ({"epsilon": 0.0}, "epsilon is 0.0; give a probability"),
+        ({"margin": -1}, "margin is -1"),
+        ({"max_iter": 0}, "max_iter is 0"),
+    ],
+)
+def test_wrong_parameters(wrong, says, toy):
+    with pytest.raises(ValueError, match=says):
+        APR(**wrong).fit(*toy)
+
+
+def test_musk1_near_the_published_accuracy():
+    X, y = load_musk1(return_X_y=True)
+    train = np.arange(92) % 4 > 0
+    model = skmil.method("APR").fit(X[train], y[train])
+    assert model.score(X[~train], y[~train]) > 0.75
+    assert 10 <= len(model.features_) <= 40
