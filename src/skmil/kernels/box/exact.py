@@ -1,0 +1,187 @@
+r"""Counting boxes exactly: two independent routes and a compiled one for small bags.
+
+- *Sweep*: go through the 2d coordinates and keep a table {points still inside -> number of ways}. All kinds
+  come from it, in exact integers. The table has at most 2^n entries, usually far fewer.
+- *Hypervolume*: |B(P)| is the volume dominated by the points z(P) in 2d dimensions, which ``moocore``
+  computes; :math:`k_\wedge = |B(P)| + |B(Q)| - |B(P \cup Q)|`.
+- *Inclusion-exclusion* over subsets of both bags, cut where two halves of the sum cancel. No term is
+  larger than the result, so nothing is lost to rounding.
+"""
+
+import math
+
+import numpy as np
+
+from skmil._jit import njit
+
+SWEEP_LIMIT = 2_000_000  # entries of the sweep's table: a few hundred MB of Python integers
+HYPERVOLUME_LIMIT = 1e9  # elementary steps: some seconds
+
+
+def sweep(z_p, z_q) -> dict[str, int]:
+    """All counts of two bags from one table; exact where the lengths are integers.
+
+    Parameters
+    ----------
+    z_p, z_q : arrays (points, 2d) of lengths (see ``space``); ints stay ints
+
+    Returns
+    -------
+    dict with the keys "and", "or", "min"
+    """
+    z = list(z_p) + list(z_q)
+    in_p = (1 << len(z_p)) - 1
+    ways = {(1 << len(z)) - 1: 1}
+    for column in zip(*z, strict=True):
+        ways = _sweep_column(ways, column)
+        if len(ways) > SWEEP_LIMIT:
+            raise ValueError(
+                f"exact counting of {len(z)} points needs a table of more than {SWEEP_LIMIT} subsets; "
+                "use method='pairwise', which keeps a relative error of epsilon"
+            )
+    counts = [((m & in_p).bit_count(), (m >> len(z_p)).bit_count(), w) for m, w in ways.items()]
+    return {
+        "and": sum(w for a, b, w in counts if a and b),
+        "or": sum(w for a, b, w in counts),
+        "min": sum(w * min(a, b) for a, b, w in counts),
+    }
+
+
+def _sweep_column(ways, column):
+    """Draw the threshold of one coordinate: between two neighbouring lengths nothing changes."""
+    new: dict[int, int] = {}
+    below = 0
+    for value in sorted(set(column)):
+        stay = sum(1 << i for i, v in enumerate(column) if v >= value)
+        for inside, w in ways.items():
+            if inside & stay:
+                new[inside & stay] = new.get(inside & stay, 0) + w * (value - below)
+        below = value
+    return new
+
+
+def exact_log(T, first, second, kind: str) -> np.ndarray:
+    """Log counts of pairs of bags of a table: inclusion-exclusion where they are small."""
+    sizes = np.diff(T.offsets)
+    few = (sizes[first] + sizes[second] <= 16) & (T.z.shape[1] <= 64)
+    few &= (kind != "min") | (np.minimum(sizes[first], sizes[second]) == 1)
+    out = np.empty(len(first))
+    out[few] = exact_entries(T.z, T.offsets, first[few], second[few], kind == "or")
+    for e in np.flatnonzero(~few):
+        i, j = first[e], second[e]
+        P, Q = (T.z[T.offsets[b] : T.offsets[b + 1]] for b in (i, j))
+        out[e] = _large(P, Q if i != j else Q[:0], kind)
+    return out
+
+
+def _large(P: np.ndarray, Q: np.ndarray, kind: str) -> float:
+    """Log count of larger bags, by hypervolumes, or by a sweep where these do not answer."""
+    if kind != "min":
+        both = hypervolume(np.vstack([P, Q]))
+        if kind == "or":
+            return both
+        k = math.exp(hypervolume(P) - both) + math.exp(hypervolume(Q) - both) - 1.0
+        if k > 1e-6:  # what is left of three volumes must be more than their rounding errors
+            return both + math.log(k)
+    return _log_int(sweep(P.tolist(), Q.tolist())[kind])
+
+
+def _log_int(n) -> float:
+    """Log of a number that may be an integer beyond the range of floats."""
+    return math.log(n) if n else -math.inf
+
+
+def hypervolume(z: np.ndarray) -> float:
+    """Log |B(P)| as a dominated volume, by ``moocore``."""
+    z = nondominated(np.asarray(z, float))
+    steps = hypervolume_steps(z)
+    if steps > HYPERVOLUME_LIMIT:
+        raise ValueError(
+            f"the exact hypervolume of {len(z)} points in {z.shape[1]} dimensions takes about {steps:.0e} "
+            "steps; use method='pairwise' or 'auto', which keep a relative error of epsilon"
+        )
+    try:
+        import moocore
+    except ImportError:
+        raise ImportError(
+            "exact counts of larger bags need moocore: pip install skmil[exact]"
+        ) from None
+    top = z.max(axis=0)
+    scaled = z / top
+    return math.log(moocore.hypervolume(scaled, ref=np.zeros(z.shape[1]), maximise=True)) + np.log(top).sum()
+
+
+def hypervolume_steps(z: np.ndarray) -> float:
+    """Rough cost of a hypervolume: n^(D/2) as in the best bounds known, at most 2^n."""
+    n, D = z.shape
+    return D * min(2.0**n, float(n) ** (D / 2))
+
+
+def nondominated(z: np.ndarray) -> np.ndarray:
+    """The points that no other point covers: the rest adds no box."""
+    z = np.unique(z, axis=0)
+    covered = [np.any((z >= p).all(axis=1) & (z > p).any(axis=1)) for p in z]
+    return z[~np.array(covered)]
+
+
+@njit
+def exact_entries(z, offsets, first, second, union):
+    """Log of k_and, or of k_or where ``union``, of pairs of small bags by inclusion-exclusion."""
+    out = np.empty(len(first))
+    for e in range(len(first)):
+        a0, a1, b0, b1 = offsets[first[e]], offsets[first[e] + 1], offsets[second[e]], offsets[second[e] + 1]
+        n = a1 - a0 + b1 - b0
+        points = np.empty((n, z.shape[1]))
+        points[: a1 - a0] = z[a0:a1]
+        points[a1 - a0 :] = z[b0:b1]
+        scale = 0.0
+        for j in range(z.shape[1]):
+            top = points[:, j].max()
+            scale += math.log(top)
+            points[:, j] /= top
+        out[e] = scale + math.log(_alternate(points, a1 - a0, union))
+    return out
+
+
+@njit
+def _alternate(z, n_p, union):
+    """Sum of (-1)^|S u T| V(S u T) over nonempty S of P and T of Q; over all nonempty sets if ``union``."""
+    n, D = z.shape
+    corner = np.ones((n + 1, D))
+    chosen = np.full(n + 1, -1)
+    from_p, from_q = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
+    total, depth = 0.0, 0
+    while depth >= 0:
+        chosen[depth] += 1
+        r = chosen[depth]
+        if r == n:
+            depth -= 1
+            continue
+        volume = 1.0
+        for j in range(D):
+            corner[depth + 1, j] = min(corner[depth, j], z[r, j])
+            volume *= corner[depth + 1, j]
+        from_p[depth + 1] = from_p[depth] or r < n_p or union
+        from_q[depth + 1] = from_q[depth] or r >= n_p or union
+        both = from_p[depth + 1] and from_q[depth + 1]
+        if not _cancels(z, r + 1, n_p, corner[depth + 1], from_p[depth + 1], from_q[depth + 1]):
+            if both:
+                total += volume if (depth % 2 == 0) == union else -volume
+            depth += 1
+            chosen[depth] = r
+    return total
+
+
+@njit
+def _cancels(z, start, n_p, corner, from_p, from_q):
+    """Whether a later point covers the corner: sets with and without it then add up to nothing."""
+    for r in range(start, len(z)):
+        if from_p if r < n_p else from_q:
+            covers = True
+            for j in range(z.shape[1]):
+                if z[r, j] < corner[j]:
+                    covers = False
+                    break
+            if covers:
+                return True
+    return False
