@@ -1,6 +1,7 @@
 r"""Isolation Set-Kernel, its feature map (Xu, Ting & Zhou, KDD 2019)."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from skmil.bags import check_bags
@@ -88,7 +89,7 @@ class IsolationEmbedding(BagEmbedding):
         columns = self.map_.n_columns
         if w.size != columns:
             raise ValueError(f"w has {w.size} numbers and the features {columns} columns; give one each")
-        return bags.split(self.map_.shares(bags, w).ravel())
+        return bags.split(self.map_.shares(bags, sparse.csr_matrix(w)).ravel())
 
     def _fit(self, bags, y):
         fit_map(self, bags)

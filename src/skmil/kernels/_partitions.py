@@ -7,6 +7,7 @@ with any BLAS and any number of threads; equal distances go to the centre that c
 """
 
 import numpy as np
+from scipy import sparse
 from sklearn.tree import ExtraTreeRegressor
 
 from skmil._jit import mix, njit, slices, uniform
@@ -42,6 +43,7 @@ class Voronoi:
 
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
+        X = X.toarray() if sparse.issparse(X) else X
         out = np.empty((len(X), len(self.samples)), dtype=np.uint16)
         x, size = self._homogeneous(X)
         for part, rows, local in self.chunks:
@@ -91,7 +93,7 @@ class SparseVoronoi:
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
         out = np.empty((X.shape[0], len(self.samples)), dtype=np.uint16)
-        X = _without_zeros(X)
+        X = _without_zeros(sparse.csr_matrix(X))
         parts = [(m.indptr, m.indices, m.data) for m in (X, self.index)]
         _nearest_sparse(*parts, self.squares, self.counts, self.samples, self.relevant, out)
         return out

@@ -94,9 +94,7 @@ class IsolationKernel(BagKernel):
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
         check_is_fitted(self)
         A, B = self._check(X), self._check(Y)
-        features = self.map_.features(B)
-        parts = [self.map_.shares(A, features[s].toarray()) for s in slices(len(B), 64)]
-        return np.hstack(parts) / self._size()
+        return self.map_.shares(A, self.map_.features(B)) / self._size()
 
     def _fit(self, bags, y):
         fit_map(self, bags)
@@ -150,18 +148,22 @@ class IsolationMap:
         """One row per bag, one column per cell: the weight that falls into it (eq. 7, 13, 14)."""
         return sparse.vstack(map_blocks(lambda b: self._features(*self._cells(b)), blocks(bags)), "csr")
 
-    def shares(self, bags: Bags, W: np.ndarray) -> np.ndarray:
-        """<phi(x, S), w> for each instance x (row) and each row w of W (column)."""
-        return np.vstack(map_blocks(lambda b: self._shares(b, W), blocks(bags)))
+    def shares(self, bags: Bags, W: sparse.csr_matrix) -> np.ndarray:
+        """<phi(x, S), w> for each instance x (row) and each row w of W (column).
+
+        Memory beside the result: two bytes for each instance and partition.
+        """
+        mapped = map_blocks(self._scaled_cells, blocks(bags))
+        columns = []
+        for s in slices(W.shape[0], 64):
+            w = np.ascontiguousarray(W[s].toarray().T)
+            parts = map_blocks(lambda m, w=w: _shares(*m, w, self.n_cells), mapped)
+            columns.append(np.vstack(parts))
+        return np.hstack(columns)
 
     def _cells(self, bags):
         """Cells of the instances, their weights and where bags begin."""
-        X = bags.instances
-        if isinstance(self.partitions, SparseVoronoi) and not bags.is_sparse:
-            X = sparse.csr_matrix(X)
-        elif isinstance(self.partitions, Voronoi) and bags.is_sparse:
-            X = X.toarray()
-        cells = self.partitions.cells(X)
+        cells = self.partitions.cells(bags.instances)
         w = np.repeat(1.0 / bags.sizes, bags.sizes)
         if self.threshold is not None:
             w = _weights(cells, bags.offsets, float(self.threshold))
@@ -174,12 +176,13 @@ class IsolationMap:
             Z.data /= np.repeat(_lengths(data, starts), np.diff(starts))
         return Z
 
-    def _shares(self, bags, W):
+    def _scaled_cells(self, bags):
+        """Cells of the instances, and what each adds to the features of its bag."""
         cells, w, offsets = self._cells(bags)
         if self.normalize:
             data, _, starts = _histograms(cells, w, offsets, self.n_cells)
             w = w / np.repeat(_lengths(data, starts), bags.sizes)
-        return _shares(cells, w, np.ascontiguousarray(W), self.n_cells)
+        return cells, w
 
 
 def blocks(bags: Bags) -> list[Bags]:
@@ -276,11 +279,13 @@ def _histograms(cells, w, offsets, n_cells):
 
 @njit
 def _shares(cells, w, W, n_cells):
-    out = np.zeros((cells.shape[0], W.shape[0]))
+    """Sum of the rows of W that belong to the cells of an instance, times the weight of the instance."""
+    out = np.zeros((cells.shape[0], W.shape[1]))
     for x in range(cells.shape[0]):
-        for r in range(W.shape[0]):
-            total = 0.0
-            for p in range(cells.shape[1]):
-                total += W[r, p * n_cells + cells[x, p]]
-            out[x, r] = w[x] * total
+        for p in range(cells.shape[1]):
+            row = W[p * n_cells + cells[x, p]]
+            for r in range(W.shape[1]):
+                out[x, r] += row[r]
+        for r in range(W.shape[1]):
+            out[x, r] *= w[x]
     return out
