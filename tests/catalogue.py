@@ -86,15 +86,15 @@ EMBEDDINGS = [
 PREPROCESSORS = [BagScaler(), BagScaler("robust", equal_bags=True), BagGrid(factor=10.0)]
 
 CLASSIFIERS = [
-    DD(),
-    EMDD(),
-    DDSVM(),
-    MarginalizedSVC(),
+    DD(max_starts=10, random_state=0),
+    EMDD(max_starts=10, random_state=0),
+    DDSVM(max_starts=10, random_state=0),
+    MarginalizedSVC(MarginalizedKernel(max_starts=10, random_state=0)),
     APR(),
     CitationKNN(),
     CitationKNN(n_citers=0, distance="average"),
     MILES(gamma=0.5),
-    TLC(random_state=0),
+    TLC(),
     BallBoost(),
     BallBoost("box", n_rounds=5),
     MILBoost(n_rounds=5, random_state=0),
@@ -111,9 +111,9 @@ CLASSIFIERS = [
 ]
 
 REGRESSORS = [
-    DDRegressor(),
-    EMDDRegressor(),
-    MarginalizedSVR(),
+    DDRegressor(max_starts=10, random_state=0),
+    EMDDRegressor(max_starts=10, random_state=0),
+    MarginalizedSVR(MarginalizedKernel(max_starts=10, random_state=0)),
     CitationKNNRegressor(),
     BagSVR(SetKernel(gamma=0.5)),
 ]
@@ -146,12 +146,16 @@ for _name, _reason in {"TLC": _COPIES, "MILBoost": _COPIES, "MissSVM": _LIBSVM}.
         "check_sample_weight_equivalence_on_dense_data": _reason,
         "check_sample_weight_equivalence_on_sparse_data": _reason,
     }
-_TWINS = "a bag given twice has itself as a neighbour, and a box cannot be refitted around its twin"
-for _name in ("APR", "CitationKNN", "CitationKNNRegressor"):
+_TWINS = "a bag given twice has itself as a neighbour"
+_ABSENT = "only neighbours vote: the weight of a class that is not among them cannot count"
+for _name in ("CitationKNN", "CitationKNNRegressor"):
     EXPECTED_FAILURES[_name] = {
         "check_sample_weight_equivalence_on_dense_data": _TWINS,
         "check_sample_weight_equivalence_on_sparse_data": _TWINS,
     }
+EXPECTED_FAILURES["CitationKNN"]["check_class_weight_classifiers"] = _ABSENT
+_ENCLOSED = "the box holds all positive bags and ends near them, however heavy they are"
+EXPECTED_FAILURES["APR"] = {"check_class_weight_classifiers": _ENCLOSED}
 _TOLERANCE = "the SVM of a w-step stops at a tolerance, as sklearn.svm.SVC itself does"
 for _name in ("AnnealedSVM", "InstanceLabelSVM", "WitnessSVM", "MICA"):
     EXPECTED_FAILURES[_name] = {

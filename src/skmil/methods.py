@@ -15,10 +15,13 @@ from typing import Any
 from sklearn.svm import SVC, SVR
 
 from skmil.embeddings import FisherEmbedding, IsolationEmbedding, MeanEmbedding, PosteriorEmbedding
-from skmil.kernels import GraphKernel, MinimaxKernel, SetKernel
+from skmil.kernels import GraphKernel, MarginalizedKernel, MinimaxKernel, SetKernel
 from skmil.learners import (
     APR,
     CCE,
+    DD,
+    DDSVM,
+    EMDD,
     MICA,
     MILES,
     SIL,
@@ -30,7 +33,11 @@ from skmil.learners import (
     BallBoost,
     CitationKNN,
     CitationKNNRegressor,
+    DDRegressor,
+    EMDDRegressor,
     InstanceLabelSVM,
+    MarginalizedSVC,
+    MarginalizedSVR,
     MILBoost,
     MissSVM,
     WitnessSVM,
@@ -185,6 +192,11 @@ def _scaled(**step):
     return BagPipeline([("scale", BagScaler()), *step.items()])
 
 
+def _scaled_dense(**step):
+    """The same, but sparse features, the weights of terms as a rule, stay as they are."""
+    return BagPipeline([("scale", BagScaler(skip_sparse=True)), *step.items()])
+
+
 _SVM_GRID = {"svm__C": C_GRID}
 _CITATION_GRID = {"knn__n_references": [2, 4], "knn__n_citers": [2, 4, 6]}
 _ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0]}
@@ -273,7 +285,7 @@ REGISTRY: dict[str, Method] = {
             "PPMM",
             "Wang, Yang and Zha 2008",
             "learned: from one witness (small p) to the majority (large p)",
-            lambda: _scaled(
+            lambda: _scaled_dense(
                 ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
             ),
             grid=_SVM_GRID,
@@ -282,15 +294,15 @@ REGISTRY: dict[str, Method] = {
             "APR",
             "Dietterich, Lathrop and Lozano-Pérez 1997",
             "a bag is positive if one of its instances lies in a box",
-            lambda: _scaled(apr=APR()),
-            grid={"apr__tau": [0.99, 0.999], "apr__epsilon": [0.01, 0.001], "apr__margin": [0.5, 1.0]},
+            lambda: BagPipeline([("scale", BagScaler("minmax")), ("apr", APR(margin=0.25))]),
+            grid={"apr__tau": [0.99, 0.999], "apr__epsilon": [0.01, 0.001], "apr__margin": [0.15, 0.25]},
         ),
         Method(
             "Citation-kNN",
             "Wang and Zucker 2000",
             "bags that come close to each other have the same label",
-            lambda: _scaled(knn=CitationKNN()),
-            lambda: _scaled(knn=CitationKNNRegressor()),
+            lambda: _scaled_dense(knn=CitationKNN()),
+            lambda: _scaled_dense(knn=CitationKNNRegressor()),
             grid=_CITATION_GRID,
             regression_grid=_CITATION_GRID,
         ),
@@ -305,7 +317,7 @@ REGISTRY: dict[str, Method] = {
             "TLC",
             "Weidmann, Frank and Pfahringer 2003",
             "how many instances lie in which regions decides",
-            lambda: TLC(random_state=0),
+            lambda: TLC(),
             grid={"n_rounds": [10, 30, 100]},
         ),
         Method(
@@ -370,6 +382,45 @@ REGISTRY: dict[str, Method] = {
             "a certain share of the instances is positive",
             lambda: _scaled(svm=AnnealedSVM("labels", C=10.0, positive_share=0.6, share_cost=10.0)),
             grid={**_ANNEALING_GRID, "svm__positive_share": [0.2, 0.4, 0.6, 0.8, 1.0]},
+        ),
+        Method(
+            "MG-ACC",
+            "Kwok and Cheung 2007",
+            "bags with similar instances of the same hidden label have the same label",
+            lambda: _scaled(svm=MarginalizedSVC(MarginalizedKernel("accuracy"), C=10.0)),
+            lambda: _scaled(svm=MarginalizedSVR(MarginalizedKernel("accuracy"), C=10.0, epsilon=0.05)),
+            grid=_SVM_GRID,
+            regression_grid=_SVM_GRID,
+        ),
+        Method(
+            "MG-DDV",
+            "Kwok and Cheung 2007",
+            "bags with similar instances of the same hidden label have the same label",
+            lambda: _scaled(svm=MarginalizedSVC(MarginalizedKernel("density"), C=10.0)),
+            lambda: _scaled(svm=MarginalizedSVR(MarginalizedKernel("density"), C=10.0, epsilon=0.05)),
+            grid=_SVM_GRID,
+            regression_grid=_SVM_GRID,
+        ),
+        Method(
+            "DD",
+            "Maron and Lozano-Pérez 1998",
+            "at least one instance is near one target point",
+            lambda: _scaled(dd=DD()),
+            lambda: _scaled(dd=DDRegressor()),
+        ),
+        Method(
+            "EM-DD",
+            "Zhang and Goldman 2001",
+            "at least one instance is near one target point",
+            lambda: _scaled(dd=EMDD()),
+            lambda: _scaled(dd=EMDDRegressor()),
+        ),
+        Method(
+            "DD-SVM",
+            "Chen and Wang 2004",
+            "the distances to several target points decide",
+            lambda: _scaled(svm=DDSVM(C=10.0)),
+            grid=_SVM_GRID,
         ),
     ]
 }

@@ -1,9 +1,11 @@
 """Learners: classifiers and regressors of bags."""
 
 from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
+from skmil.learners.apr import APR
 from skmil.learners.balls import BallBoost
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 from skmil.learners.cce import CCE
+from skmil.learners.citation import CitationKNN, CitationKNNRegressor
 from skmil.learners.density import (
     DD,
     DDSVM,
@@ -13,6 +15,7 @@ from skmil.learners.density import (
     MarginalizedSVC,
     MarginalizedSVR,
 )
+from skmil.learners.hausdorff import hausdorff
 from skmil.learners.milboost import MILBoost
 from skmil.learners.miles import MILES
 from skmil.learners.misssvm import MissSVM
@@ -22,6 +25,7 @@ from skmil.learners.svm import BagSVC, BagSVR
 from skmil.learners.tlc import TLC
 
 __all__ = [
+    "APR",
     "CCE",
     "DD",
     "DDSVM",
@@ -38,6 +42,8 @@ __all__ = [
     "BagSVC",
     "BagSVR",
     "BallBoost",
+    "CitationKNN",
+    "CitationKNNRegressor",
     "DDRegressor",
     "EMDDRegressor",
     "InstanceLabelSVM",
@@ -46,5 +52,6 @@ __all__ = [
     "MarginalizedSVR",
     "MissSVM",
     "WitnessSVM",
+    "hausdorff",
     "leave_one_out",
 ]

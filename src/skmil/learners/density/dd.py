@@ -1,0 +1,221 @@
+r"""Diverse Density (Maron & Lozano-Pérez, NIPS 1998) and EM-DD (Zhang & Goldman, NIPS 2001)."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skmil._density import Search, unit_targets
+from skmil.bags import check_bags
+from skmil.kernels.instance import resolve_gamma
+from skmil.learners.base import BagClassifier, BagRegressor
+
+
+class _Density:
+    """What the four learners share: the search for hypotheses, and the best one of them."""
+
+    _pooling, _em = "noisy-or", False
+
+    def _search(self, bags, y, w) -> None:
+        search = Search(
+            pooling=self._pooling,
+            em=self._em,
+            free=self.feature_scaling,
+            gamma=resolve_gamma(self.gamma, bags),
+            max_starts=self.max_starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            verbose=self.verbose,
+            random_state=self.random_state,
+        )
+        self.optima_ = search(bags, y, w)
+        self.hypothesis_, self.scales_ = self.optima_.points[0], self.optima_.scales[0]
+        self.objective_ = float(self.optima_.cost[0])
+        self.n_iter_ = max(1, int(self.optima_.n_iter.max()))
+
+    def _probability(self, bags) -> np.ndarray:
+        """e^-d of each instance under the best hypothesis."""
+        return self.optima_[:1].instance_probability(bags.flat.instances).ravel()
+
+    def _bag_probability(self, bags) -> np.ndarray:
+        return np.maximum.reduceat(self._probability(bags), bags.offsets[:-1])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+
+class DD(_Density, BagClassifier):
+    r"""Find the point that is near an instance of every positive bag and far from all negative ones [1]_.
+
+    .. math::
+        DD(h, s) = \prod_{i+} \Big[1 - \prod_j (1 - e^{-d(x_{ij})})\Big]
+        \prod_{i-} \prod_j (1 - e^{-d(x_{ij})}), \quad d(x) = \sum_k s_k^2 (x_k - h_k)^2
+
+    is maximised from every instance of the positive bags; a bag is positive where
+    :math:`\max_j e^{-d(x_j)} > 1/2` at the best maximum. Scale the features first.
+
+    Cost: :math:`O(N d)` per step of each start; the starts advance together in matrix products, in threads.
+    Memory: three times the instances.
+
+    Parameters
+    ----------
+    gamma : float, "median" or "scale"
+        First :math:`s_k^2` of every feature. "median" makes the typical distance of two instances one, in
+        any number of dimensions; with 1, the value of the first papers, nothing is near in 166.
+    feature_scaling : bool
+        Learn s; else it stays.
+    max_starts : int, optional
+        Draw so many starts; all instances of the positive bags where not given.
+    max_iter, tol : of L-BFGS
+    verbose : bool or function (done, total, best -log DD)
+    random_state : int, RandomState or None, for drawing starts
+    class_weight : dict, "balanced" or None
+
+    Attributes
+    ----------
+    hypothesis_, scales_ : h and s of the best maximum
+    objective_ : float, its -log DD
+    optima_ : all distinct maxima (``points``, ``scales``, ``cost``), best first
+
+    References
+    ----------
+    .. [1] O. Maron, T. Lozano-Pérez, "A framework for multiple-instance learning", NIPS 1998.
+
+    Examples
+    --------
+    >>> from skmil.learners import DD
+    >>> X = [[[0.0], [3.0]], [[5.0], [3.1]], [[0.1]], [[0.2], [5.1]]]
+    >>> DD().fit(X, [1, 1, 0, 0]).hypothesis_.round(1)
+    array([3.])
+    """
+
+    def __init__(
+        self,
+        gamma="median",
+        feature_scaling=True,
+        max_starts=None,
+        max_iter=200,
+        tol=1e-6,
+        verbose=False,
+        random_state=None,
+        class_weight=None,
+    ):
+        self.gamma = gamma
+        self.feature_scaling = feature_scaling
+        self.max_starts = max_starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.class_weight = class_weight
+
+    def _fit(self, bags, y, w):
+        self._search(bags, (y > 0).astype(float), w)
+
+    def _decision(self, bags):
+        return self._bag_probability(bags) - 0.5
+
+    def _instances(self, bags):
+        """P(c = 1 | x) = e^-d."""
+        return self._probability(bags)
+
+
+class EMDD(DD):
+    r"""Diverse Density by expectation-maximisation [1]_.
+
+    Alternate between choosing the most likely instance of each bag and maximising the density of those,
+    :math:`\prod_i (1 - |y_i - e^{-d(x_i)}|)`, as long as
+    :math:`\prod_i (1 - |y_i - \max_j e^{-d(x_{ij})}|)` grows. Parameters and attributes are those of
+    ``DD``.
+
+    References
+    ----------
+    .. [1] Q. Zhang, S. A. Goldman, "EM-DD: an improved multiple-instance learning technique", NIPS 2001.
+
+    Examples
+    --------
+    >>> from skmil.learners import EMDD
+    >>> X = [[[0.0], [3.0]], [[5.0], [3.1]], [[0.1]], [[0.2], [5.1]]]
+    >>> EMDD().fit(X, [1, 1, 0, 0]).predict([[[3.0], [9.0]], [[5.0]]])
+    array([1, 0])
+    """
+
+    _em = True
+
+
+class DDRegressor(_Density, BagRegressor):
+    r"""Diverse Density for targets [1]_: the best instance of a bag decides how strong it is.
+
+    .. math:: \max_{h, s} \prod_i \big(1 - |y_i - \max_j e^{-d(x_{ij})}|\big)
+
+    with the targets moved to [0, 1], from every instance of the bags in the upper half of that range. A
+    prediction is :math:`\max_j e^{-d(x_j)}`, moved back to the scale of y.
+
+    Parameters
+    ----------
+    gamma, feature_scaling, max_starts, max_iter, tol, verbose, random_state : as in ``DD``
+
+    Attributes
+    ----------
+    hypothesis_, scales_, objective_, optima_ : as in ``DD``
+
+    References
+    ----------
+    .. [1] R. A. Amar, D. R. Dooly, S. A. Goldman, Q. Zhang, "Multiple-instance learning of real-valued
+       data", ICML 2001.
+
+    Examples
+    --------
+    >>> from skmil.learners import DDRegressor
+    >>> X = [[[0.0], [3.0]], [[4.0]], [[9.0]], [[8.0], [3.5]]]
+    >>> DDRegressor().fit(X, [70.0, 30.0, 0.0, 60.0]).predict([[[3.0]], [[12.0]]]).round()
+    array([70.,  0.])
+    """
+
+    _pooling = "max"
+
+    def __init__(
+        self,
+        gamma="median",
+        feature_scaling=True,
+        max_starts=None,
+        max_iter=200,
+        tol=1e-6,
+        verbose=False,
+        random_state=None,
+    ):
+        self.gamma = gamma
+        self.feature_scaling = feature_scaling
+        self.max_starts = max_starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def score_instances(self, X):
+        """The prediction for each instance alone; a bag's prediction is the largest of them."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False)
+        return bags.split(self._moved_back(self._probability(bags)))
+
+    def _fit(self, bags, y, w):
+        unit, self.low_, self.range_ = unit_targets(y)
+        self._search(bags, unit, w)
+
+    def _predict(self, bags):
+        return self._moved_back(self._bag_probability(bags))
+
+    def _moved_back(self, probability):
+        return self.low_ + self.range_ * probability
+
+
+class EMDDRegressor(DDRegressor):
+    r"""EM-DD for targets: ``DDRegressor`` by the alternation of ``EMDD`` [1]_.
+
+    References
+    ----------
+    .. [1] D. R. Dooly, Q. Zhang, S. A. Goldman, R. A. Amar, "Multiple-instance learning of real-valued
+       data", JMLR 3, 2002.
+    """
+
+    _em = True
