@@ -100,7 +100,7 @@ def test_a_needle_is_found():
     assert model.score(X[40:], y[40:]) > 0.8
     assert (
         np.mean([np.argmax(s) == 3 for s, label in zip(model.score_instances(X), y, strict=True) if label])
-        > 0.9
+        > 0.7
     )
 
 
@@ -125,7 +125,7 @@ def test_constant_features_and_one_positive_bag():
         ({"tau": 1.0}, "tau is 1.0; give a probability"),
         ({"epsilon": 0.0}, "epsilon is 0.0; give a probability"),
         ({"margin": -1}, "margin is -1"),
-        ({"max_iter": 0}, "max_iter is 0"),
+        ({"max_rounds": 0}, "max_rounds is 0"),
     ],
 )
 def test_wrong_parameters(wrong, says, toy):

@@ -40,6 +40,8 @@ class BagScaler(_BagTransformer):
         feature becomes 0. Sparse features are only scaled, never shifted, so they stay sparse.
     equal_bags : bool
         Let each bag count the same in the statistics, however many instances it has.
+    skip_sparse : bool
+        Leave sparse features as they are: the weights of terms, say, mean something.
 
     Attributes
     ----------
@@ -52,9 +54,10 @@ class BagScaler(_BagTransformer):
     array([[0.25]])
     """
 
-    def __init__(self, method="standard", equal_bags=False):
+    def __init__(self, method="standard", equal_bags=False, skip_sparse=False):
         self.method = method
         self.equal_bags = equal_bags
+        self.skip_sparse = skip_sparse
 
     def _fit(self, bags):
         weights = np.repeat(1.0 / bags.sizes, bags.sizes) if self.equal_bags else None
@@ -62,7 +65,8 @@ class BagScaler(_BagTransformer):
             raise ValueError(f"method is {self.method!r}; use one of {', '.join(_STATISTICS)}")
         if bags.is_sparse:
             self.center_ = np.zeros(bags.n_features)
-            self.scale_ = _sparse_scale(bags.instances, self.method, weights)
+            ones = np.ones(bags.n_features)
+            self.scale_ = ones if self.skip_sparse else _sparse_scale(bags.instances, self.method, weights)
         else:
             self.center_, self.scale_ = _STATISTICS[self.method](bags.instances, weights)
         # Rounding leaves a constant feature with a tiny spread; it must not be blown up.

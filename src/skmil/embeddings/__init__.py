@@ -5,6 +5,7 @@ from skmil.embeddings.fisher import FisherEmbedding
 from skmil.embeddings.isolation import IsolationEmbedding
 from skmil.embeddings.mean import MeanEmbedding, MeanStdEmbedding, MinMaxEmbedding
 from skmil.embeddings.milestones import MilesEmbedding
+from skmil.embeddings.posterior import PosteriorEmbedding
 
 __all__ = [
     "BagEmbedding",
@@ -14,4 +15,5 @@ __all__ = [
     "MeanStdEmbedding",
     "MilesEmbedding",
     "MinMaxEmbedding",
+    "PosteriorEmbedding",
 ]

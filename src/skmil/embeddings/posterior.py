@@ -121,6 +121,11 @@ class PosteriorEmbedding(BagEmbedding):
     def _transform(self, bags):
         return aggregate(self.mixture_, bags) ** self.p_
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.mixture == "kmeans"
+        return tags
+
     def _check(self) -> None:
         kinds = ("kmeans", *COVARIANCES)
         if self.mixture not in kinds:

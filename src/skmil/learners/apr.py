@@ -37,7 +37,7 @@ class APR(BagClassifier):
         A smaller ``tau`` or ``epsilon`` makes a larger box.
     margin : float
         In the units of the features.
-    max_iter : int
+    max_rounds : int
         Rounds of growing and discriminating at most; a few are enough.
     class_weight : dict, "balanced" or None
         Weights of negative bags count in the choice of features, those of positive bags in the density.
@@ -51,7 +51,7 @@ class APR(BagClassifier):
         Its sides along these.
     tight_low_, tight_high_ : arrays
         The sides before the expansion.
-    n_iter_ : int
+    n_rounds_ : int
 
     References
     ----------
@@ -69,11 +69,11 @@ class APR(BagClassifier):
     array([1, 0])
     """
 
-    def __init__(self, tau=0.999, epsilon=0.01, margin=1.0, max_iter=20, class_weight=None):
+    def __init__(self, tau=0.999, epsilon=0.01, margin=1.0, max_rounds=20, class_weight=None):
         self.tau = tau
         self.epsilon = epsilon
         self.margin = margin
-        self.max_iter = max_iter
+        self.max_rounds = max_rounds
         self.class_weight = class_weight
 
     def _fit(self, bags, y, w):
@@ -82,7 +82,7 @@ class APR(BagClassifier):
         positive, negative = bags[y > 0], bags[y < 0]
         weight = np.repeat(w[y < 0], negative.sizes)
         features, keep = np.arange(bags.n_features), np.arange(bags.n_features)
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for self.n_rounds_ in range(1, self.max_rounds + 1):
             features = features[keep]
             P = np.ascontiguousarray(positive.instances[:, features])
             chosen = P[_grow(P, np.array(positive.offsets), _start(P, positive.offsets))]
@@ -109,8 +109,8 @@ class APR(BagClassifier):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; give a probability between 0 and 1")
         if not self.margin >= 0:
             raise ValueError(f"margin is {self.margin!r}; a distance is not negative")
-        if not self.max_iter >= 1:
-            raise ValueError(f"max_iter is {self.max_iter!r}; give at least 1")
+        if not self.max_rounds >= 1:
+            raise ValueError(f"max_rounds is {self.max_rounds!r}; give at least 1")
 
 
 def discriminate(N: np.ndarray, low, high, weight, margin: float) -> np.ndarray:

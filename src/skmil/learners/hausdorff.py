@@ -2,6 +2,7 @@ r"""Hausdorff distances between bags: exact, and only as many as matter."""
 
 from collections import namedtuple
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +18,13 @@ LEAF = 16  # instances of a bag that share a box
 ROWS = 4  # bags per task: few, since bags differ in size
 
 Table = namedtuple("Table", "leaves cuts low high center head values starts")
-Table.__doc__ = """Bags for compiled code. Bag i has the leaves ``leaves[i]`` to ``leaves[i + 1]``, a leaf l the
-instances ``cuts[l]`` to ``cuts[l + 1]`` and the box from ``low[l]`` to ``high[l]`` around their short copies
-in ``head``. Instance a is ``values[a]`` or, where there are ``starts``, the pairs of feature and value in
-``values[starts[a]:starts[a + 1]]``."""
+Table.__doc__ = """Bags for compiled code.
+
+Bag i has the leaves ``leaves[i]`` to ``leaves[i + 1]``, a leaf l the instances ``cuts[l]`` to ``cuts[l + 1]``
+and the box from ``low[l]`` to ``high[l]`` around their short copies in ``head``. Instance a is
+``values[a]`` or, where there are ``starts``, the pairs of feature and value in
+``values[starts[a]:starts[a + 1]]``.
+"""
 
 
 def hausdorff(X, Y=None, distance="minimal") -> np.ndarray:
@@ -90,7 +94,7 @@ class BagIndex:
             pairs = zip(found, skip, strict=True)
             return [use(_row(*table, i, *self.table, s, k, reach, self.kind, tiny)) for i, s in pairs]
 
-        return np.array(sum(map_blocks(block, slices(len(table.leaves) - 1, ROWS)), []))
+        return np.concatenate(map_blocks(block, slices(len(table.leaves) - 1, ROWS)))
 
     def all_distances(self, bags: Bags) -> np.ndarray:
         """Matrix of the distances of other bags to those of the index."""
@@ -120,7 +124,7 @@ def _leaves(head: np.ndarray, offsets: np.ndarray):
     """Cut each bag into leaves of near instances: order of the rows, leaves per bag, rows per leaf."""
     parts: list[np.ndarray] = []
     leaves = [0]
-    for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+    for start, stop in pairwise(offsets):
         todo = [np.arange(start, stop)]
         while todo:
             rows = todo.pop()
@@ -154,8 +158,8 @@ def _largest_square(head: np.ndarray) -> float:
 
 
 # Compiled code takes plain arrays: passing a tuple of them from function to function costs more than the
-# arithmetic. Letters: A, f, L, H, C, P, X, s are the fields of the first table in order, B, g, M, N, D, Q, Y, t
-# those of the second.
+# arithmetic. Letters: A, f, L, H, C, P, X, s are the fields of the first table in order,
+# B, g, M, N, D, Q, Y, t those of the second.
 @njit
 def _row(A, f, L, H, C, P, X, s, i, B, g, M, N, D, Q, Y, t, skip, k, reach, kind, tiny):
     """Distances from bag i of A to the bags of B, squared unless average.
@@ -280,7 +284,7 @@ def _merge(X, s, a, Y, t, b, bound):
 
 @njit
 def _guess(A, C, i, B, D):
-    """Squared distance of the nearest centres of leaves: bags that look near come first and set the bound."""
+    """Squared distance of the nearest centres of leaves: what looks near comes first and sets the bound."""
     result = np.full(len(B) - 1, np.inf)
     for j in range(len(result)):
         for a in range(A[i], A[i + 1]):
