@@ -59,7 +59,7 @@ for ax, column, title in ((middle, 0, "error on bags"), (right, 1, "error on ins
         ax.plot(FRACTIONS, 100 * table[:, column], style, label=name)
     ax.set_title(f"{title} (%)")
     ax.set_xlabel("fraction of positive instances in a positive bag")
-right.legend()
+figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 figure.savefig("annealing.png", dpi=120)
 
 # %%

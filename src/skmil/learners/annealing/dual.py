@@ -42,7 +42,7 @@ class DualMachine:
 
         ``mixing`` (n x N) makes the points from the instances; they are the same where it is None.
         """
-        K = self.K if mixing is None else np.ascontiguousarray(mixing @ (mixing @ self.K).T)
+        K = self.K if mixing is None else _mixed(self.K, mixing.indptr, mixing.indices, mixing.data)
         n = len(K)
         live = np.flatnonzero(costs > NEGLIGIBLE * costs.max())
         cost, point = costs.ravel()[live], live % n
@@ -86,6 +86,22 @@ def _balanced(alpha, sign, top):
             alpha[part] *= 1.0 - taken / total
             excess = 0.0 if taken < total else sign @ alpha
     return alpha
+
+
+@njit
+def _mixed(K, starts, instances, shares):
+    """Gram matrix of combinations: those of point a are shares[starts[a] : starts[a + 1]]."""
+    n = len(starts) - 1
+    out = np.empty((n, n))
+    for a in range(n):
+        row = np.zeros(K.shape[1])
+        for v in range(starts[a], starts[a + 1]):
+            row += shares[v] * K[instances[v]]
+        for b in range(n):
+            out[a, b] = 0.0
+            for v in range(starts[b], starts[b + 1]):
+                out[a, b] += shares[v] * row[instances[v]]
+    return out
 
 
 @njit

@@ -69,7 +69,7 @@ class AnnealedSVM(BagClassifier):
         C_y, the price of another share than the expected one.
     n_components : "auto", int or None
         Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
-        kernel up to 10,000 instances and uses 1000 features above.
+        kernel up to 10,000 instances and uses 500 features above.
     class_weight : dict, "balanced" or None
     tol : float
         The alternation at one temperature ends when p moves less (mean Kullback-Leibler divergence),
@@ -257,8 +257,9 @@ class AnnealedSVM(BagClassifier):
 
     def _anneal(self, problem, machine) -> np.ndarray:
         """The two steps in turn, at falling temperatures and then at 0; keeps the trace."""
-        p, trace, resting = problem.start(), [], True
-        T = 0.0 if self.start_temperature is None else self.start_temperature * self.C
+        trace: list[tuple] = []
+        p, resting = problem.start(), True
+        T = 0.0 if self.start_temperature is None else float(self.start_temperature * self.C)
         while True:
             p, rests = self._alternate(problem, machine, p, T, trace)
             resting &= rests
@@ -291,10 +292,10 @@ class AnnealedSVM(BagClassifier):
         name = type(self).__name__
         if not resting:
             text = f"{name}: p still moved after max_iter={self.max_iter} alternations; raise it"
-            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
         if not solved:
             text = f"{name}: the last SVM ran out of iterations; scale the features or lower C"
-            warnings.warn(text, ConvergenceWarning, stacklevel=6)
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
 
     def _keep(self, bags, problem, machine, p) -> None:
         self.instance_probability_ = bags.split(p)

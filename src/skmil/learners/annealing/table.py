@@ -10,7 +10,7 @@ from skmil.bags import Bags
 from skmil.kernels.instance import InstanceKernel
 
 EXACT = 10_000  # instances up to which "auto" keeps the whole Gram matrix: 800 MB
-LANDMARKS = 1000
+LANDMARKS = 500
 ROWS = 256
 
 Landmarks = namedtuple("Landmarks", ["instances", "basis"])
