@@ -203,14 +203,15 @@ _ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0]}
 
 _GRAPH_GRID: dict[str, list] = {"svm__kernel__power": [0.25, 1.0, 4.0], **_SVM_GRID}
 _ISOLATION_GRID: dict[str, list] = {
+    "scale__method": ["minmax", "standard"],
     "isolation__n_cells": [16, 64, 256],
-    "isolation__similarity_threshold": [None, 0.7, 0.9],
+    "isolation__similarity_threshold": [None, 0.7],
 }
 
 
 def _isolation(svm):
     """Features in [0, 1], as zeros of texts stay zeros then, and a linear machine on isolation features."""
-    embedding = IsolationEmbedding(metric="auto", random_state=0)
+    embedding = IsolationEmbedding(200, 256, similarity_threshold=0.7, metric="auto", random_state=0)
     return BagPipeline([("scale", BagScaler("minmax")), ("isolation", embedding), ("svm", svm)])
 
 
