@@ -156,20 +156,51 @@ def noisy_or(f, positive, w):
 
 
 def tree_counts(tree, bags):
-    """How many instances of each bag pass each node of a fitted scikit-learn tree."""
-    t = tree.tree_
-    counts = np.zeros((len(bags), t.node_count))
+    """How many instances of each bag pass each node of a partition, walking down the tree."""
+    counts = np.zeros((len(bags), len(tree.feature_)))
     for i, b in enumerate(bags):
-        for x in b.astype(np.float32):
+        for x in b:
             node = 0
             while node >= 0:
                 counts[i, node] += 1
-                go_left = x[t.feature[node]] <= t.threshold[node]
-                node = t.children_left[node] if go_left else t.children_right[node]
+                go_left = x[tree.feature_[node]] <= tree.threshold_[node]
+                node = tree.left_[node] if go_left else tree.right_[node]
     return counts
 
 
-# Diverse Density and marginalized kernels (Kwok & Cheung 2007).
+def c45_split(X, y, w, least):
+    """(feature, cut) of the split with the best gain ratio, from the definitions; None if there is none."""
+
+    def entropy(weights):
+        p = np.array([v for v in weights if v > 0]) / sum(weights)
+        return -np.sum(p * np.log2(p))
+
+    total = w.sum()
+    side = max(least, min(0.05 * total, 25.0))
+    found = []
+    for k in range(X.shape[1]):
+        values, cuts = np.unique(X[:, k]), []
+        for low, high in pairwise(values):
+            left = X[:, k] <= low
+            parts = [w[left].sum(), w[~left].sum()]
+            if min(parts) < side - 1e-9:
+                continue
+            after = sum(
+                w[s].sum() / total * entropy([w[s & (y > 0)].sum(), w[s & (y < 0)].sum()])
+                for s in (left, ~left)
+            )
+            gain = entropy([w[y > 0].sum(), w[y < 0].sum()]) - after
+            cuts.append((gain, (low + high) / 2, entropy(parts)))
+        if cuts:
+            gain, cut, spread = max(cuts, key=lambda c: c[0])
+            gain -= np.log2(len(cuts)) / total
+            if gain > 1e-9:
+                found.append((gain, gain / spread, k, cut))
+    if not found:
+        return None
+    enough = np.mean([f[0] for f in found]) - 1e-3
+    _, _, k, cut = max((f for f in found if f[0] >= enough), key=lambda f: f[1])
+    return k, cut
 
 
 def density_cost(bags, y, w, h, s, noisy):

@@ -66,7 +66,7 @@ def test_bad_parameters(toy):
 
 LEARNERS = [
     MILES(),
-    TLC(random_state=0),
+    TLC(),
     BallBoost(),
     BallBoost("box"),
     MILBoost(5, random_state=0),

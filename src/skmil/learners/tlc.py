@@ -4,9 +4,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.tree import DecisionTreeClassifier
 
 from skmil.learners.base import BagClassifier
+from skmil.learners.c45 import C45Partition
 
 
 class TLC(BagClassifier):
@@ -24,17 +24,17 @@ class TLC(BagClassifier):
 
     Parameters
     ----------
+    tree : estimator, optional
+        With ``fit(X, y, sample_weight)`` and ``decision_path(X)``, such as scikit-learn's
+        ``DecisionTreeClassifier``, which also takes sparse features. Where not given: the splits of C4.5,
+        not pruned, as in the paper.
     estimator : classifier, optional
         Of the counts, with ``decision_function`` or ``predict_proba``. Where not given: ``n_rounds``
         Newton steps of logistic loss with decision stumps, which is LogitBoost up to the rule that
         selects the stump.
     n_rounds : int
         Rounds of boosting of the standard ``estimator``.
-    min_weight : float
-        Least weight of a leaf, where the average instance weighs one. The tree is not pruned else.
     class_weight : dict, "balanced" or None
-    random_state : int, RandomState or None
-        Decides between equally good splits of the tree.
 
     Attributes
     ----------
@@ -49,29 +49,29 @@ class TLC(BagClassifier):
     --------
     >>> from skmil.learners import TLC
     >>> X = [[[0.0], [1.0]], [[0.0]], [[0.1], [1.1]], [[1.0]], [[0.0], [0.9]], [[0.1]]]
-    >>> TLC(random_state=0).fit(X, [1, 0, 1, 0, 1, 0]).predict([[[0.2], [1.0]], [[0.1]]])
+    >>> TLC().fit(X, [1, 0, 1, 0, 1, 0]).predict([[[0.2], [1.0]], [[0.1]]])
     array([1, 0])
     """
 
-    def __init__(self, estimator=None, n_rounds=10, min_weight=2.0, class_weight=None, random_state=None):
+    def __init__(self, tree=None, estimator=None, n_rounds=10, class_weight=None):
+        self.tree = tree
         self.estimator = estimator
         self.n_rounds = n_rounds
-        self.min_weight = min_weight
         self.class_weight = class_weight
-        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.tree is not None
+        return tags
 
     def _fit(self, bags, y, w):
         # Each bag has the same weight (times its own), spread evenly over its instances.
         weight = np.repeat(w / bags.sizes, bags.sizes)
-        least = min(self.min_weight / len(weight), 0.5)
-        self.tree_ = DecisionTreeClassifier(
-            criterion="entropy", min_weight_fraction_leaf=least, random_state=self.random_state
-        )
-        self.tree_.fit(bags.instances, np.repeat(y, bags.sizes), sample_weight=weight)
+        tree = C45Partition() if self.tree is None else clone(self.tree)
+        X = bags.flat.instances if self.tree is None else bags.instances
+        self.tree_ = tree.fit(X, np.repeat(y, bags.sizes), sample_weight=weight)
         estimator = _stumps(self.n_rounds) if self.estimator is None else clone(self.estimator)
-        if "random_state" in estimator.get_params() and self.random_state is not None:
-            estimator.set_params(random_state=self.random_state)
-        self.estimator_ = estimator.fit(self._counts(bags), y, sample_weight=w)
+        self.estimator_ = estimator.fit(_short(self._counts(bags)), y, sample_weight=w)
 
     def _decision(self, bags):
         return self._score(self._counts(bags))
@@ -84,14 +84,16 @@ class TLC(BagClassifier):
         without[np.repeat(bags.sizes, bags.sizes) == 1] = 0.0  # nothing is left of the bag
         return np.repeat(self._score(counts), bags.sizes) - without
 
-    def _counts(self, bags) -> sparse.csr_matrix:
+    def _counts(self, bags) -> sparse.csr_array:
         return _bag_sums(self._nodes(bags), bags)
 
-    def _nodes(self, bags) -> sparse.csr_matrix:
+    def _nodes(self, bags) -> sparse.csr_array:
         """The nodes that each instance passes on its way to a leaf."""
-        return self.tree_.decision_path(bags.instances).astype(np.float64)
+        X = bags.flat.instances if self.tree is None else bags.instances
+        return sparse.csr_array(self.tree_.decision_path(X), dtype=np.float64)
 
     def _score(self, counts) -> np.ndarray:
+        counts = _short(counts)
         if hasattr(self.estimator_, "decision_function"):
             return self.estimator_.decision_function(counts)
         return self.estimator_.predict_proba(counts)[:, 1] - 0.5
@@ -101,8 +103,14 @@ def _stumps(n_rounds) -> GradientBoostingClassifier:
     return GradientBoostingClassifier(max_depth=1, learning_rate=1.0, n_estimators=n_rounds, random_state=0)
 
 
-def _bag_sums(nodes, bags) -> sparse.csr_matrix:
+def _bag_sums(nodes, bags) -> sparse.csr_array:
     """Add up the rows of each bag."""
     N = bags.offsets[-1]
-    member = sparse.csr_matrix((np.ones(N), np.arange(N), bags.offsets), shape=(len(bags), N))
+    member = sparse.csr_array((np.ones(N), np.arange(N), bags.offsets), shape=(len(bags), N))
     return member @ nodes
+
+
+def _short(counts) -> sparse.csr_array:
+    """The same with 32-bit indices, which is all that scikit-learn's trees take."""
+    parts = counts.data, counts.indices.astype(np.int32), counts.indptr.astype(np.int32)
+    return sparse.csr_array(parts, shape=counts.shape)
