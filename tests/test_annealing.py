@@ -212,6 +212,17 @@ def test_odd_bags(assumption, start, loss):
         model.fit(same, [1, 1, 1, 1])
 
 
+@pytest.mark.parametrize("weight", [1e-10, 1e10])
+def test_extreme_weights(small, weight):
+    X, y = small
+    w = np.where(y > 0, weight, 1.0)
+    for assumption in ASSUMPTIONS:
+        model = AnnealedSVM(assumption, gamma=0.5, start_temperature=None).fit(X, y, sample_weight=w)
+        decision = model.decision_function(X)
+        assert np.isfinite(decision).all()
+        assert (decision[y > 0] > 0).all() if weight > 1 else (decision < 0).all()
+
+
 def test_not_converging_warns(small):
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
         AnnealedSVM(gamma=0.5, C=10.0, max_iter=1).fit(*small)

@@ -16,7 +16,7 @@ import numpy as np
 from skmil._jit import njit
 from skmil.learners.annealing.losses import losses
 
-NEGLIGIBLE = 1e-8  # points of a smaller share of the largest cost are left out
+NEGLIGIBLE = 1e-8  # points of a smaller share of the largest cost on their side are left out
 
 
 class DualMachine:
@@ -44,7 +44,7 @@ class DualMachine:
         """
         K = self.K if mixing is None else _mixed(self.K, mixing.indptr, mixing.indices, mixing.data)
         n = len(K)
-        live = np.flatnonzero(costs > NEGLIGIBLE * costs.max())
+        live = np.flatnonzero(costs > NEGLIGIBLE * costs.max(axis=1, keepdims=True))
         cost, point = costs.ravel()[live], live % n
         sign = np.where(live < n, 1.0, -1.0)
         ridge, top = self._shape(cost)

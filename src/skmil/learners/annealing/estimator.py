@@ -168,9 +168,10 @@ class AnnealedSVM(BagClassifier):
         self.positive_share_ = self._choose_share(bags, y, w) if by_cv else self.positive_share
         with one_blas_thread():
             problem = self._problem(bags, y, w)
-            machine = self._machine(bags)
+            machine, landmarks = self._machine(bags)
             p = self._anneal(problem, machine)
-        self._keep(bags, problem, machine, p)
+        self._keep_beliefs(bags, problem, machine.values, p)
+        self._keep_machine(bags, machine, landmarks)
 
     def _decision(self, bags):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
@@ -182,7 +183,7 @@ class AnnealedSVM(BagClassifier):
             return X @ self.coef_ + self.intercept_
         if not len(self.coef_):
             return np.full(X.shape[0], self.intercept_)
-        return table.gram(self.kernel_, X, self.support_instances_) @ self.coef_ + self.intercept_
+        return table.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
 
     def _check_parameters(self) -> None:
         for name, known in (("assumption", ASSUMPTIONS), ("loss", LOSSES)):
@@ -234,20 +235,20 @@ class AnnealedSVM(BagClassifier):
         return ASSUMPTIONS[self.assumption](*arguments)
 
     def _machine(self, bags):
-        """The solver of the w-steps, on the Gram matrix or on features."""
+        """The solver of the w-steps, on the Gram matrix or on features, and what these are made of."""
         self.kernel_ = self._kernel(bags)
         # Distances keep their digits if the origin lies among the instances.
         centred = self.kernel_.kind == "rbf" and not bags.is_sparse
         self.origin_ = bags.instances.mean(axis=0) if centred else None
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
-        self.landmarks_ = None
         r = table.n_landmarks(self.n_components, X.shape[0])
         if table.is_primal(self.kernel_, bags):
-            return PrimalMachine(X, self.loss, TIGHT, 1000)
+            return PrimalMachine(X, self.loss, TIGHT, 1000), None
         if r is not None:
-            Z, self.landmarks_ = table.nystroem(self.kernel_, X, r, self.random_state)
-            return PrimalMachine(Z, self.loss, TIGHT, 1000)
-        return DualMachine(table.gram(self.kernel_, X, X), self.loss, TIGHT, max(10**6, 100 * X.shape[0]))
+            Z, landmarks = table.nystroem(self.kernel_, X, r, self.random_state)
+            return PrimalMachine(Z, self.loss, TIGHT, 1000), landmarks
+        K = table.gram(self.kernel_, X, X)
+        return DualMachine(K, self.loss, TIGHT, max(10**6, 100 * len(K))), None
 
     def _kernel(self, bags) -> InstanceKernel:
         if isinstance(self.kernel, InstanceKernel):
@@ -282,11 +283,12 @@ class AnnealedSVM(BagClassifier):
             changes = np.count_nonzero((p > 0.5) != (q > 0.5))
             gain = trace[-1][1] - objective if trace and trace[-1][0] == T else np.inf
             trace.append((T, objective, problem.entropy(p), changes))
-            if T == 0 and (np.array_equal(p, q) or gain <= 1e-6 * objective):
-                return q, True  # the p that the last w-step was made for
             if T > 0 and _divergence(p, q, problem.inside) < self.tol:
                 return p, True
-        return p, False
+            # Without a gain, p only wavers within the accuracy of the w-step.
+            if T == 0 and (np.array_equal(p, q) or gain <= 0):
+                return q, True
+        return (p if T > 0 else q), False  # at T = 0 the p that the last w-step was made for
 
     def _warn(self, resting: bool, solved: bool) -> None:
         name = type(self).__name__
@@ -297,20 +299,20 @@ class AnnealedSVM(BagClassifier):
             text = f"{name}: the last SVM ran out of iterations; scale the features or lower C"
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
 
-    def _keep(self, bags, problem, machine, p) -> None:
+    def _keep_beliefs(self, bags, problem, f, p) -> None:
         self.instance_probability_ = bags.split(p)
-        best = [
-            np.lexsort((f, q))[-1] for f, q in zip(bags.split(machine.values), bags.split(p), strict=True)
-        ]
+        best = [np.lexsort(parts)[-1] for parts in zip(bags.split(f), bags.split(p), strict=True)]
         self.witness_ = np.where(problem.positive, best, -1)
         self.found_share_ = float((p[problem.inside] > 0.5).mean())
+
+    def _keep_machine(self, bags, machine, landmarks) -> None:
         self.intercept_, coef = machine.intercept, machine.coef
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
         if isinstance(machine, DualMachine):
             support = np.flatnonzero(coef)
             self.support_instances_, self.coef_ = X[support], coef[support]
-        elif self.landmarks_ is not None:
-            self.support_instances_, self.coef_ = self.landmarks_.instances, self.landmarks_.basis @ coef
+        elif landmarks is not None:
+            self.support_instances_, self.coef_ = landmarks.instances, landmarks.basis @ coef
         else:
             self.support_instances_, self.coef_ = None, coef
 

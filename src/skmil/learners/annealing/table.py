@@ -28,6 +28,12 @@ def gram(kernel: InstanceKernel, X, Y) -> np.ndarray:
     return K
 
 
+def expand(kernel: InstanceKernel, X, Y, coef: np.ndarray) -> np.ndarray:
+    """Kernel matrix of two tables times a vector, without the whole matrix in memory."""
+    blocks = slices(X.shape[0], ROWS)
+    return np.concatenate(map_blocks(lambda rows: kernel(X[rows], Y) @ coef, blocks))
+
+
 def is_primal(kernel: InstanceKernel, bags: Bags) -> bool:
     """Whether the instances are their own features, and fewer of them than instances."""
     plain = kernel.kind == "linear" and kernel.power == 1 and not bags.is_sparse
