@@ -180,7 +180,7 @@ def c45_split(X, y, w, least):
     found = []
     for k in range(X.shape[1]):
         values, cuts = np.unique(X[:, k]), []
-        for low, high in pairwise(values):
+        for low, high in itertools.pairwise(values):
             left = X[:, k] <= low
             parts = [w[left].sum(), w[~left].sum()]
             if min(parts) < side - 1e-9:
@@ -201,6 +201,9 @@ def c45_split(X, y, w, least):
     enough = np.mean([f[0] for f in found]) - 1e-3
     _, _, k, cut = max((f for f in found if f[0] >= enough), key=lambda f: f[1])
     return k, cut
+
+
+# Diverse Density and marginalized kernels (Kwok & Cheung 2007).
 
 
 def density_cost(bags, y, w, h, s, noisy):
