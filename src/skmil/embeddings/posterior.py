@@ -114,9 +114,9 @@ class PosteriorEmbedding(BagEmbedding):
         """Of all mixtures the one whose best p aligns best with the labels."""
         found = [best_power(psi, target, self.p) for _, psi in candidates]
         best = max(range(len(found)), key=lambda i: found[i][1])
-        self.mixture_, psi = candidates[best]
-        self.p_, self.alignment_ = found[best]
-        self.alignment_curve_ = np.column_stack([P_GRID, [alignment(psi, p, target) for p in P_GRID]])
+        self.mixture_ = candidates[best][0]
+        self.p_, self.alignment_, curve = found[best]
+        self.alignment_curve_ = np.column_stack([P_GRID, curve])
 
     def _transform(self, bags):
         return aggregate(self.mixture_, bags) ** self.p_
@@ -196,15 +196,17 @@ def alignment(psi: np.ndarray, p: float, Y: np.ndarray) -> float:
     return float(np.sum((Z.T @ Y) ** 2) / size) if size > 0 else 0.0
 
 
-def best_power(psi: np.ndarray, Y: np.ndarray, p: float | None) -> tuple[float, float]:
-    """(p, alignment): the best p of the grid, then of its neighbourhood; or the given p."""
-    if p is not None:
-        return float(p), alignment(psi, p, Y)
+def best_power(psi: np.ndarray, Y: np.ndarray, p: float | None) -> tuple[float, float, list[float]]:
+    """(p, alignment, curve): the best p of the grid, then of its neighbourhood; or the given p."""
     values = [alignment(psi, q, Y) for q in P_GRID]
+    if p is not None:
+        return float(p), alignment(psi, p, Y), values
     k = int(np.argmax(values))
     low, high = P_GRID[max(k - 1, 0)], P_GRID[min(k + 1, len(P_GRID) - 1)]
     fine = minimize_scalar(lambda q: -alignment(psi, q, Y), bounds=(low, high), method="bounded")
-    return max((float(P_GRID[k]), values[k]), (float(fine.x), -float(fine.fun)), key=lambda t: t[1])
+    if -fine.fun > values[k]:
+        return float(fine.x), -float(fine.fun), values
+    return float(P_GRID[k]), values[k], values
 
 
 def _fit_quality(mixture) -> float:

@@ -82,7 +82,7 @@ class APR(BagClassifier):
         positive, negative = bags[y > 0], bags[y < 0]
         weight = np.repeat(w[y < 0], negative.sizes)
         features, keep = np.arange(bags.n_features), np.arange(bags.n_features)
-        for self.n_rounds_ in range(1, self.max_rounds + 1):
+        for self.n_rounds_ in range(1, self.max_rounds + 1):  # noqa: B020 -- an attribute, not self
             features = features[keep]
             P = np.ascontiguousarray(positive.instances[:, features])
             chosen = P[_grow(P, np.array(positive.offsets), _start(P, positive.offsets))]

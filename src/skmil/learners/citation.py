@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmil._jit import slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagClassifier, BagRegressor, class_weights, positive_weights
-from skmil.learners.hausdorff import BagIndex
+from skmil.learners.hausdorff import BagIndex, kth_smallest
 
 
 class _Citation(BaseEstimator):
@@ -21,9 +21,7 @@ class _Citation(BaseEstimator):
         if not C >= 0:
             raise ValueError(f"n_citers is {C!r}; give 0 or more")
         self.index_ = BagIndex(bags, self.distance)
-        self.reach_ = none = np.full(len(bags), -1.0)
-        if C > 0:
-            self.reach_ = self.index_.rows(self.index_.table, C, none, lambda row: kth_smallest(row, C))
+        self.reach_ = self.index_.kth_distances(C) if C > 0 else np.full(len(bags), -1.0)
 
     def _votes(self, bags: Bags) -> np.ndarray:
         """Sums of the ballots over the references and the citers of each bag."""
@@ -32,7 +30,7 @@ class _Citation(BaseEstimator):
             references, citers = row <= kth_smallest(row, self.n_references), row <= self.reach_
             return (references.astype(float) + citers) @ self.ballots_
 
-        return self.index_.rows(self.index_.prepare(bags), self.n_references, self.reach_, count)
+        return self.index_.rows(bags, self.n_references, self.reach_, count)
 
 
 class CitationKNN(_Citation, BagClassifier):
@@ -64,7 +62,8 @@ class CitationKNN(_Citation, BagClassifier):
 
     References
     ----------
-    .. [1] J. Wang, J.-D. Zucker, "Solving the multiple-instance problem: a lazy learning approach", ICML 2000.
+    .. [1] J. Wang, J.-D. Zucker, "Solving the multiple-instance problem: a lazy learning approach",
+       ICML 2000.
 
     Examples
     --------
@@ -163,8 +162,3 @@ class CitationKNNRegressor(_Citation, BagRegressor):
     def _predict(self, bags):
         votes = self._votes(bags)
         return votes[:, 1] / votes[:, 0]
-
-
-def kth_smallest(row: np.ndarray, k: int) -> float:
-    """The k-th smallest number, infinity where there are fewer."""
-    return float(np.partition(row, k - 1)[k - 1]) if k <= len(row) else np.inf

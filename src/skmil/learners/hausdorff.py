@@ -17,13 +17,13 @@ HEAD = 16  # directions of the short copies by which most pairs of instances are
 LEAF = 16  # instances of a bag that share a box
 ROWS = 4  # bags per task: few, since bags differ in size
 
-Table = namedtuple("Table", "leaves cuts low high center head values starts")
+Table = namedtuple("Table", "leaves cuts low high center head values starts largest")
 Table.__doc__ = """Bags for compiled code.
 
-Bag i has the leaves ``leaves[i]`` to ``leaves[i + 1]``, a leaf l the instances ``cuts[l]`` to ``cuts[l + 1]``
-and the box from ``low[l]`` to ``high[l]`` around their short copies in ``head``. Instance a is
-``values[a]`` or, where there are ``starts``, the pairs of feature and value in
-``values[starts[a]:starts[a + 1]]``.
+Bag i has the leaves ``leaves[i]`` to ``leaves[i + 1]``, leaf l has the instances ``cuts[l]`` to
+``cuts[l + 1]`` and the box from ``low[l]`` to ``high[l]`` around their short copies in ``head``. Instance
+a is ``values[a]`` or, where there are ``starts``, the pairs of feature and value in
+``values[starts[a]:starts[a + 1]]``. ``largest`` is the largest square of a short copy.
 """
 
 
@@ -78,28 +78,50 @@ class BagIndex:
     def __len__(self) -> int:
         return len(self.table.leaves) - 1
 
-    def rows(self, table: Table, k: int, reach: np.ndarray, use: Callable) -> np.ndarray:
-        """``use(row)`` for each bag of ``table``, where row holds its distances to the indexed bags.
+    def rows(self, bags: Bags, k: int, reach: np.ndarray, use: Callable) -> np.ndarray:
+        """``use(row)`` for each bag, where row holds its distances to the indexed bags.
 
         They are exact where not larger than the k-th smallest of the row or than the ``reach`` of the
-        indexed bag, and infinite elsewhere; squared unless average. A bag of the index itself is
-        infinitely far from itself.
+        indexed bag, and infinite elsewhere; squared unless average.
         """
-        tiny = 1e-14 * max(_largest_square(table.head), _largest_square(self.table.head))
-        own = table is self.table
+        table, n = self.prepare(bags), len(self)
 
         def block(rows):
             found = range(rows.start, rows.stop)
-            skip = [i if own else -1 for i in found]
-            pairs = zip(found, skip, strict=True)
-            return [use(_row(*table, i, *self.table, s, k, reach, self.kind, tiny)) for i, s in pairs]
+            return [use(self._row(table, i, -1, n, n, k, np.inf, reach)) for i in found]
 
-        return np.concatenate(map_blocks(block, slices(len(table.leaves) - 1, ROWS)))
+        return np.concatenate(map_blocks(block, slices(len(bags), ROWS)))
+
+    def kth_distances(self, k: int) -> np.ndarray:
+        """Distance from each indexed bag to the k-th nearest other one, infinite where there are fewer."""
+        n, none = len(self), np.full(len(self), -1.0)
+
+        def upper(i):  # the k bags that look nearest bound it from above
+            return kth_smallest(self._row(self.table, i, i, n, k + 1, k, np.inf, none), k)
+
+        def below(i):  # a distance matters to either of two bags, and is computed once
+            row = self._row(self.table, i, i, i, n, k, bounds[i], bounds)
+            near = np.flatnonzero(row < np.inf)
+            return near, row[near]
+
+        bounds = np.array(map_blocks(upper, range(n)))
+        smallest = np.full((n, k), np.inf)
+        for i, (near, values) in enumerate(map_blocks(below, range(n))):
+            for j, value in zip(near, values, strict=True):
+                for row in (smallest[i], smallest[j]):
+                    row[-1] = min(row[-1], value)
+                    row.sort()
+        return smallest[:, -1]
+
+    def _row(self, table, i, skip, before, most, k, start, reach) -> np.ndarray:
+        tiny = 1e-14 * max(table.largest, self.table.largest)
+        A, B = table[:-1], self.table[:-1]
+        return _row(*A, i, *B, skip, before, most, min(k, len(self)), start, reach, self.kind, tiny)
 
     def all_distances(self, bags: Bags) -> np.ndarray:
         """Matrix of the distances of other bags to those of the index."""
         everywhere = np.full(len(self), np.inf)
-        D = self.rows(self.prepare(bags), len(self), everywhere, lambda row: row)
+        D = self.rows(bags, len(self), everywhere, lambda row: row)
         return D if self.kind == AVERAGE else np.sqrt(D)
 
     def prepare(self, bags: Bags) -> Table:
@@ -117,7 +139,8 @@ class BagIndex:
         else:
             values, starts = np.zeros((X.shape[0], -(-X.shape[1] // 8) * 8)), np.empty(0, np.int64)
             values[:, : X.shape[1]] = X[:, self.order]  # then zeros up to a multiple of eight
-        return Table(leaves, cuts, low, high, center, head, values, starts)
+        largest = float(np.max(np.einsum("ij,ij->i", head, head)))
+        return Table(leaves, cuts, low, high, center, head, values, starts, largest)
 
 
 def _leaves(head: np.ndarray, offsets: np.ndarray):
@@ -153,23 +176,27 @@ def _directions(X) -> np.ndarray:
     return directions
 
 
-def _largest_square(head: np.ndarray) -> float:
-    return float(np.max(np.einsum("ij,ij->i", head, head)))
+def kth_smallest(row: np.ndarray, k: int) -> float:
+    """The k-th smallest number, infinity where there are fewer."""
+    return float(np.partition(row, k - 1)[k - 1]) if k <= len(row) else np.inf
 
 
 # Compiled code takes plain arrays: passing a tuple of them from function to function costs more than the
 # arithmetic. Letters: A, f, L, H, C, P, X, s are the fields of the first table in order,
 # B, g, M, N, D, Q, Y, t those of the second.
 @njit
-def _row(A, f, L, H, C, P, X, s, i, B, g, M, N, D, Q, Y, t, skip, k, reach, kind, tiny):
+def _row(
+    A, f, L, H, C, P, X, s, i, B, g, M, N, D, Q, Y, t, skip, before, most, k, start, reach, kind, tiny
+):
     """Distances from bag i of A to the bags of B, squared unless average.
 
-    Infinite where larger than both the k-th smallest of the row and the reach of the other bag.
+    Infinite where larger than both the k-th smallest of the row (or ``start``) and the reach of the
+    other bag. Only the ``most`` bags that look nearest are visited, and of these only those ``before``.
     """
     n = len(B) - 1
-    row, nearest = np.full(n, np.inf), np.full(min(k, n), np.inf)
-    for j in np.argsort(_guess(A, C, i, B, D)):
-        if j == skip:
+    row, nearest = np.full(n, np.inf), np.full(k, start)
+    for j in np.argsort(_guess(A, C, i, B, D))[:most]:
+        if j == skip or j >= before:
             continue
         bound, size = max(nearest[-1], reach[j]), f[A[i + 1]] - f[A[i]] + g[B[j + 1]] - g[B[j]]
         value = np.inf if kind == MINIMAL else -1.0
