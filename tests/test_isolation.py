@@ -13,6 +13,7 @@ from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
 from skmil.kernels import IsolationKernel, isolation
 from skmil.learners import BagPipeline, BagSVC
+from skmil.preprocessing import BagScaler
 from tests import naive
 
 DISTANCES = {"euclidean": naive.euclidean_distance, "relevant": naive.relevant_distance}
@@ -290,3 +291,10 @@ def test_speaker_like():
     assert pairwise_distances(X.instances[:50]).min(where=~np.eye(50, dtype=bool), initial=9.0) > 0
     with pytest.raises(ValueError, match="ascending order"):
         make_speaker_like(n_bags=10, n_instances=5, positive=1)
+
+
+def test_features_may_stay_as_they_are():
+    X = texts()
+    for bags in (X, Bags(sparse.csr_matrix(X.instances), X.offsets)):
+        kept = BagScaler("none").fit_transform(bags)
+        assert_array_equal(kept.to_dense().instances, X.instances)

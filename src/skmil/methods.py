@@ -201,11 +201,15 @@ _SVM_GRID = {"svm__C": C_GRID}
 _CITATION_GRID = {"knn__n_references": [2, 4], "knn__n_citers": [2, 4, 6]}
 _ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0]}
 
-_GRAPH_GRID: dict[str, list] = {"svm__kernel__power": [0.25, 1.0, 4.0], **_SVM_GRID}
+_GRAPH_GRID: dict[str, list] = {
+    "scale__method": ["standard", "none"],
+    "svm__kernel__power": [0.25, 1.0, 4.0],
+    "svm__C": [1.0, 100.0],
+}
 _ISOLATION_GRID: dict[str, list] = {
-    "scale__method": ["minmax", "standard"],
-    "isolation__n_cells": [16, 64, 256],
-    "isolation__similarity_threshold": [None, 0.7],
+    "scale__method": ["minmax", "standard", "none"],
+    "isolation__n_cells": [16, 256],
+    "isolation__similarity_threshold": [0.7, 0.9],
 }
 
 
@@ -254,7 +258,7 @@ REGISTRY: dict[str, Method] = {
             "ISK",
             "Xu, Ting and Zhou 2019",
             "bags with instances in the same dense or sparse regions have the same label",
-            lambda: _isolation(SVC(kernel="linear", C=10.0)),
+            lambda: _isolation(SVC(kernel="linear", C=100.0)),
             lambda: _isolation(SVR(kernel="linear", C=10.0, epsilon=0.05)),
             grid=_ISOLATION_GRID,
             regression_grid=_ISOLATION_GRID,
@@ -263,8 +267,8 @@ REGISTRY: dict[str, Method] = {
             "miGraph",
             "Zhou, Sun and Li 2009",
             "bags with similar groups of instances have the same label",
-            lambda: _scaled(svm=BagSVC(GraphKernel(), C=10.0)),
-            lambda: _scaled(svm=BagSVR(GraphKernel(), C=10.0, epsilon=0.05)),
+            lambda: _scaled(svm=BagSVC(GraphKernel(gamma="scale"), C=10.0)),
+            lambda: _scaled(svm=BagSVR(GraphKernel(gamma="scale"), C=10.0, epsilon=0.05)),
             grid=_GRAPH_GRID,
             regression_grid=_GRAPH_GRID,
         ),

@@ -35,9 +35,10 @@ class BagScaler(_BagTransformer):
 
     Parameters
     ----------
-    method : "standard", "minmax" or "robust"
-        Mean and standard deviation; minimum and range; median and interquartile range. A constant
-        feature becomes 0. Sparse features are only scaled, never shifted, so they stay sparse.
+    method : "standard", "minmax", "robust" or "none"
+        Mean and standard deviation; minimum and range; median and interquartile range; no change, for
+        a search that may find features best as they are. A constant feature becomes 0. Sparse
+        features are only scaled, never shifted, so they stay sparse.
     equal_bags : bool
         Let each bag count the same in the statistics, however many instances it has.
     skip_sparse : bool
@@ -153,11 +154,17 @@ def _robust(X, weights):
     return middle, high - low
 
 
+def _none(X, weights):
+    return np.zeros(X.shape[1]), np.ones(X.shape[1])
+
+
 def _sparse_scale(X, method, weights):
+    if method == "none":
+        return np.ones(X.shape[1])
     if method != "standard":
         return np.abs(X).max(axis=0).toarray().ravel()
     w = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
     return np.sqrt(np.maximum(X.multiply(X).T @ w - (X.T @ w) ** 2, 0))
 
 
-_STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust}
+_STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust, "none": _none}
