@@ -160,3 +160,11 @@ def test_plot(toy):
     assert ax.lines[0].get_ydata().max() == 1
     assert ax.get_legend().get_texts()[0].get_text() == f"toy (p = {e.p_:.2f})"
     assert plot_alignment(e, ax=ax) is ax
+
+
+def test_the_registry_leaves_weights_of_terms_alone():
+    X = Bags(sparse.random(60, 50, 0.2, "csr", random_state=0), np.arange(0, 61, 3))
+    for name in ("PPMM", "Citation-kNN"):
+        scale = skmil.method(name).named_steps["scale"]
+        assert scale.fit_transform(X) == X
+        assert scale.fit_transform(X.to_dense()) != X.to_dense()
