@@ -26,6 +26,8 @@ class MILBoost(BagClassifier):
 
     fits a regression tree to it, and goes along the tree as far as L rises, times ``learning_rate``.
 
+    ``score_instances`` is f itself, the log-odds that an instance is positive.
+
     Cost: ``n_rounds`` trees on all N instances; memory O(N).
 
     Parameters

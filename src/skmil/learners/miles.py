@@ -18,6 +18,8 @@ class MILES(BagClassifier):
     where :math:`w_k > 0` and against it where :math:`w_k < 0`. The paper's :math:`\lambda` and
     :math:`\mu` are :math:`C = 1 / \lambda` and the weights :math:`c_i` (``class_weight``).
 
+    ``score_instances`` is exact: the shares of a bag add up to its decision value less b.
+
     Cost: the map is :math:`O(N^2 d)`; the linear program starts with a few columns and takes in those
     that violate its optimality until none does, so its size is that of the answer, not N.
 

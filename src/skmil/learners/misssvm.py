@@ -24,6 +24,8 @@ class MissSVM(BagClassifier):
     member (the witness), the minimum by the side that an instance is on. Each step is an SVM with a
     price per instance, and the objective never rises.
 
+    ``score_instances`` is f itself; a bag's decision value is that of its highest instance.
+
     Cost: an SVM on all N instances per step.
 
     Parameters
