@@ -27,8 +27,8 @@ class BallBoost(BagClassifier):
     Euclidean ("ball") or largest coordinate differences ("cube"); a "box" starts as the best cube and moves
     the one of its 2d faces that most lowers the weighted error, until none does.
 
-    ``score_instances`` is exact: a region's vote is split among the instances inside it, and the shares of a
-    bag add up to f(B) less what f is for a bag that meets no region.
+    ``score_instances`` is exact: a region's vote is split among the instances inside it, and the shares
+    of a bag add up to f(B) less what f is for a bag that meets no region.
 
     Cost: :math:`O(N_+ N d)` for the distances, once; :math:`O(N_+ n)` per round, for a box
     :math:`O(N d)` more per face moved. Memory :math:`O(N_+ n)`, with N+ instances of positive bags.
