@@ -141,7 +141,7 @@ def _median_distance(bags: Bags, most: int = 1500) -> float:
     X = X if bags.is_sparse else X - X.mean(axis=0)
     square = _squares(X)
     D = np.maximum(square[:, None] + square[None, :] - 2 * _product(X, X), 0)
-    D = D[np.triu_indices(len(rows), 1)]
+    D = D[~np.tri(len(rows), dtype=bool)]
     if len(D) == 0:
         return 0.0
     middle = float(np.median(D))

@@ -247,7 +247,7 @@ class AnnealedSVM(BagClassifier):
         if r is not None:
             Z, landmarks = table.nystroem(self.kernel_, X, r, self.random_state)
             return PrimalMachine(Z, self.loss, TIGHT, 1000), landmarks
-        K = table.gram(self.kernel_, X, X)
+        K = table.gram(self.kernel_, X)
         return DualMachine(K, self.loss, TIGHT, max(10**6, 100 * len(K))), None
 
     def _kernel(self, bags) -> InstanceKernel:

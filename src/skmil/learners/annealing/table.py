@@ -17,19 +17,20 @@ Landmarks = namedtuple("Landmarks", ["instances", "basis"])
 Landmarks.__doc__ = "Instances whose kernel values, times the basis, are the features of any instance."
 
 
-def gram(kernel: InstanceKernel, X, Y) -> np.ndarray:
-    """Kernel matrix of two tables, in blocks of rows."""
-    K = np.empty((X.shape[0], Y.shape[0]))
+def gram(kernel: InstanceKernel, X) -> np.ndarray:
+    """Kernel matrix of a table, one half computed and one copied, in blocks of rows."""
+    K = np.empty((X.shape[0], X.shape[0]))
 
     def fill(rows):
-        K[rows] = kernel(X[rows], Y)
+        K[rows, : rows.stop] = kernel(X[rows], X[: rows.stop])
+        K[: rows.start, rows] = K[rows, : rows.start].T
 
     map_blocks(fill, slices(X.shape[0], ROWS))
     return K
 
 
 def expand(kernel: InstanceKernel, X, Y, coef: np.ndarray) -> np.ndarray:
-    """Kernel matrix of two tables times a vector, without the whole matrix in memory."""
+    """Kernel matrix of two tables times a vector or matrix, without the first one in memory."""
     blocks = slices(X.shape[0], ROWS)
     return np.concatenate(map_blocks(lambda rows: kernel(X[rows], Y) @ coef, blocks))
 
@@ -55,7 +56,7 @@ def nystroem(kernel: InstanceKernel, X, r: int, random_state) -> tuple[np.ndarra
     """Features of X from r of its rows, drawn at random (Williams & Seeger 2001): Z Z^T is near K."""
     rows = np.sort(check_random_state(random_state).permutation(X.shape[0])[:r])
     chosen = X[rows]
-    values, vectors = np.linalg.eigh(gram(kernel, chosen, chosen))
+    values, vectors = np.linalg.eigh(gram(kernel, chosen))
     keep = values > 1e-12 * max(values[-1], 0.0)
     basis = vectors[:, keep] / np.sqrt(values[keep])
-    return gram(kernel, X, chosen) @ basis, Landmarks(chosen, basis)
+    return expand(kernel, X, chosen, basis), Landmarks(chosen, basis)
