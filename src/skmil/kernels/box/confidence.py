@@ -39,7 +39,8 @@ def stake_on(mean, variance, m, scale):
     """Stake that makes the capital at m grow when mean and variance are as given, whatever the rest.
 
     It maximises the lower bound c d + (log(1 - c) + c) s of the growth, where d and s are the mean and
-    the mean square of y = (x - m) / scale; the bound is log(1 + c y) >= c y + (log(1 - c) + c) y^2, y >= -1.
+    the mean square of y = (x - m) / scale; it comes from log(1 + c y) >= c y + (log(1 - c) + c) y^2 for
+    y >= -1.
     """
     gap = mean - m
     r = max(0.0, gap * scale / (variance + gap * gap))

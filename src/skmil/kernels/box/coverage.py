@@ -34,7 +34,7 @@ def _count(T, i, j, kind, epsilon, delta, seed) -> float:
     if T.key[j] < T.key[i]:
         i, j = j, i
     p, q = (np.arange(T.offsets[b], T.offsets[b + 1]) for b in (i, j))
-    key = mix(mix(seed, T.key[i]), T.key[j])
+    key = np.uint64(mix(np.uint64(mix(seed, T.key[i])), T.key[j]))
     if kind == OR:
         p = p if i == j else np.concatenate([p, q])
         return table_4(T.z, T.logz, p, trials(len(p), 0, kind, epsilon, delta), key)
@@ -46,7 +46,7 @@ def _count(T, i, j, kind, epsilon, delta, seed) -> float:
 def table_3(z, logz, p, q, S, key):
     """Self-adjusting coverage for #BoxAnd."""
     volumes = _pair_volumes(logz, p, q)
-    cumulative = _cumulative(volumes, -1)
+    cumulative = _cumulative(volumes)
     box = np.empty(z.shape[1])
     gtime, n_s, c = 0, 0, np.uint64(0)
     while True:
@@ -71,7 +71,7 @@ def table_4(z, logz, p, S, key):
     volumes = np.empty(len(p))
     for i in range(len(p)):
         volumes[i] = logz[p[i]].sum()
-    cumulative = _cumulative(volumes, -1)
+    cumulative = _cumulative(volumes)
     box = np.empty(z.shape[1])
     gtime, n_s, c = 0, 0, np.uint64(0)
     while True:

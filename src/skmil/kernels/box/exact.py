@@ -14,6 +14,7 @@ import numpy as np
 
 from skmil._jit import njit
 
+FEW = 24  # coordinates up to which products of relative lengths cannot underflow
 SWEEP_LIMIT = 2_000_000  # entries of the sweep's table: a few hundred MB of Python integers
 HYPERVOLUME_LIMIT = 1e9  # elementary steps: some seconds
 
@@ -63,7 +64,7 @@ def _sweep_column(ways, column):
 def exact_log(T, first, second, kind: str) -> np.ndarray:
     """Log counts of pairs of bags of a table: inclusion-exclusion where they are small."""
     sizes = np.diff(T.offsets)
-    few = (sizes[first] + sizes[second] <= 16) & (T.z.shape[1] <= 64)
+    few = (sizes[first] + sizes[second] <= 16) & (T.z.shape[1] <= FEW)
     few &= (kind != "min") | (np.minimum(sizes[first], sizes[second]) == 1)
     out = np.empty(len(first))
     out[few] = exact_entries(T.z, T.offsets, first[few], second[few], kind == "or")
@@ -103,12 +104,12 @@ def hypervolume(z: np.ndarray) -> float:
     try:
         import moocore
     except ImportError:
-        raise ImportError(
-            "exact counts of larger bags need moocore: pip install skmil[exact]"
-        ) from None
+        raise ImportError("exact counts of larger bags need moocore: pip install skmil[exact]") from None
     top = z.max(axis=0)
     scaled = z / top
-    return math.log(moocore.hypervolume(scaled, ref=np.zeros(z.shape[1]), maximise=True)) + np.log(top).sum()
+    return (
+        math.log(moocore.hypervolume(scaled, ref=np.zeros(z.shape[1]), maximise=True)) + np.log(top).sum()
+    )
 
 
 def hypervolume_steps(z: np.ndarray) -> float:
@@ -126,25 +127,38 @@ def nondominated(z: np.ndarray) -> np.ndarray:
 
 @njit
 def exact_entries(z, offsets, first, second, union):
-    """Log of k_and, or of k_or where ``union``, of pairs of small bags by inclusion-exclusion."""
+    """Log of k_and, or of k_or where ``union``, of pairs of small bags."""
     out = np.empty(len(first))
     for e in range(len(first)):
-        a0, a1, b0, b1 = offsets[first[e]], offsets[first[e] + 1], offsets[second[e]], offsets[second[e] + 1]
-        n = a1 - a0 + b1 - b0
-        points = np.empty((n, z.shape[1]))
-        points[: a1 - a0] = z[a0:a1]
-        points[a1 - a0 :] = z[b0:b1]
-        scale = 0.0
-        for j in range(z.shape[1]):
-            top = points[:, j].max()
-            scale += math.log(top)
-            points[:, j] /= top
-        out[e] = scale + math.log(_alternate(points, a1 - a0, union))
+        i, j = first[e], second[e]
+        p, q = np.arange(offsets[i], offsets[i + 1]), np.arange(offsets[j], offsets[j + 1])
+        out[e] = count_exactly(z, p, q, union)
     return out
 
 
 @njit
-def _alternate(z, n_p, union):
+def count_exactly(z, p, q, union):
+    """Log k_and or k_or of rows p and q by inclusion-exclusion, relative to the largest lengths."""
+    n, D = len(p) + len(q), z.shape[1]
+    points = np.empty((n, D))
+    volume = np.ones(n)
+    scale = 0.0
+    for j in range(D):
+        top = 0.0
+        for r in range(n):
+            points[r, j] = z[p[r], j] if r < len(p) else z[q[r - len(p)], j]
+            top = max(top, points[r, j])
+        scale += math.log(top)
+        for r in range(n):
+            points[r, j] /= top
+            volume[r] *= points[r, j]
+    # The largest last: they cover most corners, so most of the sum is cut off early.
+    order = np.argsort(volume)
+    return scale + math.log(_alternate(points[order], order < len(p), union))
+
+
+@njit
+def _alternate(z, in_p, union):
     """Sum of (-1)^|S u T| V(S u T) over nonempty S of P and T of Q; over all nonempty sets if ``union``."""
     n, D = z.shape
     corner = np.ones((n + 1, D))
@@ -161,11 +175,10 @@ def _alternate(z, n_p, union):
         for j in range(D):
             corner[depth + 1, j] = min(corner[depth, j], z[r, j])
             volume *= corner[depth + 1, j]
-        from_p[depth + 1] = from_p[depth] or r < n_p or union
-        from_q[depth + 1] = from_q[depth] or r >= n_p or union
-        both = from_p[depth + 1] and from_q[depth + 1]
-        if not _cancels(z, r + 1, n_p, corner[depth + 1], from_p[depth + 1], from_q[depth + 1]):
-            if both:
+        from_p[depth + 1] = from_p[depth] or in_p[r] or union
+        from_q[depth + 1] = from_q[depth] or not in_p[r] or union
+        if not _cancels(z, r + 1, in_p, corner[depth + 1], from_p[depth + 1], from_q[depth + 1]):
+            if from_p[depth + 1] and from_q[depth + 1]:
                 total += volume if (depth % 2 == 0) == union else -volume
             depth += 1
             chosen[depth] = r
@@ -173,10 +186,10 @@ def _alternate(z, n_p, union):
 
 
 @njit
-def _cancels(z, start, n_p, corner, from_p, from_q):
+def _cancels(z, start, in_p, corner, from_p, from_q):
     """Whether a later point covers the corner: sets with and without it then add up to nothing."""
-    for r in range(start, len(z)):
-        if from_p if r < n_p else from_q:
+    for r in range(len(z) - 1, start - 1, -1):
+        if from_p if in_p[r] else from_q:
             covers = True
             for j in range(z.shape[1]):
                 if z[r, j] < corner[j]:

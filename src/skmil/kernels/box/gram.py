@@ -6,15 +6,14 @@ import numpy as np
 
 from skmil._jit import map_blocks, slices
 from skmil.kernels.box import shared
-from skmil.kernels.box.exact import exact_log
 from skmil.kernels.box.coverage import count_coverage
+from skmil.kernels.box.exact import FEW, exact_log
 from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries, log_sum
 from skmil.kernels.box.space import Table
 
 KINDS = ("and", "or", "and/or", "min")
 CODES = {"and": AND, "min": MIN, "or": OR}
-SMALL = 9  # points of two bags up to which inclusion-exclusion is cheaper than sampling
-FEW = 64  # coordinates up to which it cannot underflow
+SMALL = 11  # points of two bags up to which inclusion-exclusion is cheaper than sampling
 LARGE = 400  # pairs of points, on average, from which shared boxes pay
 TILE = 32
 MOST_BOXES = 2_000_000
@@ -111,19 +110,29 @@ class Counter:
         self.shared: dict[str, np.ndarray] = {}  # log counts of pairs, NaN where not certain yet
 
     def prepare(self, kinds, n_rows: int, symmetric: bool) -> None:
-        """Count what many entries need: |B(P)| of all bags, shared boxes where they pay."""
+        """Count what many entries need: shared boxes where they pay, |B(P)| of all bags."""
         base = base_kinds(kinds)
         if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
-            parts = map_blocks(self._alone, slices(len(self.sizes), 64))
-            for s, (values, report) in zip(slices(len(self.sizes), 64), parts, strict=True):
-                self.own[s] = values
-                self.report.merge(report)
-        T, sizes = self.T, self.sizes
-        other = sizes if symmetric else sizes[n_rows:]
-        pays = sizes[:n_rows].mean() * other.mean() >= LARGE and len(sizes) >= 20
-        if self.plan.method == "auto" and pays and T.z.shape[1] <= FEW:
-            self.shared, boxes = share_boxes(T, base, self._delta(kinds), self.plan)
+            self.prepare_own()
+        other = self.sizes if symmetric else self.sizes[n_rows:]
+        if self._sharing_pays(self.sizes[:n_rows].mean() * other.mean()):
+            self.shared, boxes = share_boxes(self.T, base, self._delta(kinds), self.plan)
             self.report.boxes += boxes
+
+    def prepare_own(self) -> None:
+        """Find log |B(P)| of all bags to epsilon / 2 and delta / 4."""
+        if self._sharing_pays(self.sizes.mean() ** 2):
+            self.own, boxes = share_own(self.T, self.plan)
+            self.report.add("shared", (~np.isnan(self.own)).sum(), boxes, self.plan.epsilon / 2)
+        missing = np.flatnonzero(np.isnan(self.own))
+        parts = [missing[s] for s in slices(len(missing), 16)]
+        for bags, (values, report) in zip(parts, map_blocks(self._alone, parts), strict=True):
+            self.own[bags] = values
+            self.report.merge(report)
+
+    def _sharing_pays(self, pairs_of_points: float) -> bool:
+        few = self.T.z.shape[1] <= 2 * FEW and len(self.sizes) >= 20
+        return self.plan.method == "auto" and few and pairs_of_points >= LARGE
 
     def counts(self, first, second, kinds):
         """Log counts of the pairs (first[e], second[e]) for each kind, and a report."""
@@ -147,7 +156,9 @@ class Counter:
             own = self._bag_volumes if kind == "min" else self._own
             values[same] = own(first[same], report)
             # In a bag of one point no box holds two, so k_min is k_and.
-            exactly = small & (np.minimum(self.sizes[first], self.sizes[second]) == 1) if kind == "min" else small
+            exactly = (
+                small & (np.minimum(self.sizes[first], self.sizes[second]) == 1) if kind == "min" else small
+            )
             if self.plan.method == "exact":
                 exactly = small
             values[exactly] = self._exact(first[exactly], second[exactly], kind, report)
@@ -196,13 +207,12 @@ class Counter:
         """Log |B(P)| of each bag to epsilon / 2 and delta / 4, as ``prepare`` found it or anew."""
         values = self.own[bags]
         for e in np.flatnonzero(np.isnan(values)):
-            values[e : e + 1], found = self._alone(slice(bags[e], bags[e] + 1))
+            values[e : e + 1], found = self._alone(bags[e : e + 1])
             report.merge(found)
         return values
 
-    def _alone(self, part: slice):
+    def _alone(self, bags: np.ndarray):
         report = Report()
-        bags = np.arange(part.start, part.stop)
         values = np.empty(len(bags))
         small = self._is_small(bags, bags)
         values[small] = self._exact(bags[small], bags[small], "or", report)
@@ -266,6 +276,23 @@ def share_boxes(T: Table, kinds, delta: float, plan: Plan):
         with np.errstate(divide="ignore"):
             out[k] = np.where(sure[k], np.log(first / S) + log_u, np.nan)
     return out, S
+
+
+def share_own(T: Table, plan: Plan):
+    """Log |B(P)| of all bags from shared boxes, NaN where not certain; boxes drawn."""
+    M, n = shared.masks(T), len(T.offsets) - 1
+    first, second = np.zeros(n), np.zeros(n)
+    S, sure = 0, np.zeros(n, bool)
+    while S < MOST_BOXES // 4 and not sure.all():
+        boxes = shared.draw_boxes(T, 8 * shared.BLOCK, plan.seed, S)
+        counts = shared.inside(T, M, boxes)
+        weights = 1.0 / counts.sum(axis=1)
+        first += weights @ (counts > 0)
+        second += weights**2 @ (counts > 0)
+        S += len(boxes)
+        sure = shared.certified(S, first, second, 1.0, plan.epsilon / 2, plan.delta / 4)
+    with np.errstate(divide="ignore"):
+        return np.where(sure, np.log(first / S) + shared.log_volume(T), np.nan), S
 
 
 def _add_boxes(T, M, start, n, seed, sums) -> None:

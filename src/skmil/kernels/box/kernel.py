@@ -54,19 +54,21 @@ class BoxKernel(BagKernel):
         "exact" refuses what is hopeless; "pairwise" samples boxes for each pair of bags and stops when
         sure; "shared" draws ``n_boxes`` boxes for the whole data set: positive semidefinite, no promise;
         "coverage" is the paper's own algorithm, the slow reference; "auto" takes for each entry the
-        cheapest of the first three that keeps the promise.
+        cheapest of the first three that keeps the promise. The bits of an entry do not depend on threads, on
+        the order of instances or on the block it is computed in (on the latter only up to the promise
+        where boxes are shared).
     epsilon, delta : float
         Relative error of a count, and the probability of missing it.
     power : float
         The exponent; the paper uses 1/50 against dominant diagonals.
     grid : "auto", BagGrid or None
         The discretisation, fitted on the training bags. "auto" takes integers as they are
-        (``BagGrid(factor=1)``) and cuts the range of other features into 100 steps (``BagGrid(levels=100)``);
-        ``None`` is the continuous limit, where counts become volumes.
+        (``BagGrid(factor=1)``) and cuts the range of other features into 100 steps
+        (``BagGrid(levels=100)``); ``None`` is the continuous limit, where counts become volumes.
     n_boxes : int
         Boxes of ``method="shared"``.
     align : function (P, Q) -> (P', Q'), optional
-        Coordinates for one pair of bags (arrays of raw features), as from a pairwise alignment of sequences.
+        Coordinates for one pair of bags (arrays of raw features), as from a pairwise alignment.
     random_state : int, RandomState or None
 
     Attributes
@@ -190,10 +192,13 @@ class BoxKernel(BagKernel):
     def _self_counts(self, T: Table) -> np.ndarray:
         """Log k(P, P) of each bag."""
         i = np.arange(len(T.offsets) - 1)
-        return Counter(T, self._plan()).counts(i, i, (self.kind,))[0][self.kind]
+        counter = Counter(T, self._plan())
+        if self.kind != "min":
+            counter.prepare_own()
+        return counter.counts(i, i, (self.kind,))[0][self.kind]
 
     def _ready(self, A: Bags, B: Bags) -> "BoxKernel":
-        """This kernel where it is fitted; else a clone fitted on the bags of the call."""
+        """The kernel itself where it is fitted; else a clone fitted on the bags of the call."""
         if hasattr(self, "scale_"):
             return self
         return clone(self).fit(A if A is B else Bags.concat([A.to_dense(), B.to_dense()]))
@@ -303,7 +308,11 @@ def count(P, Q=None, s=None, kind="and", method="exact") -> int:
         k = int(np.argmax(top > s))
         raise ValueError(f"feature {k} has the value {top[k]}; the grid ends at s = {s[k]}")
     z_p, z_q = lengths(P, -1, s + 1), lengths(Q, -1, s + 1)
-    return _hypervolume_count(z_p, z_q, kind) if method == "hypervolume" else sweep(z_p.tolist(), z_q.tolist())[kind]
+    return (
+        _hypervolume_count(z_p, z_q, kind)
+        if method == "hypervolume"
+        else sweep(z_p.tolist(), z_q.tolist())[kind]
+    )
 
 
 def _hypervolume_count(z_p, z_q, kind) -> int:
@@ -313,7 +322,9 @@ def _hypervolume_count(z_p, z_q, kind) -> int:
         raise ValueError("k_min is not a hypervolume; use method='exact'")
     both = hypervolume(np.vstack([z_p, z_q]))
     if both > 32:
-        raise ValueError(f"the count is about e^{both:.0f}, too large to be exact as a float; use method='exact'")
+        raise ValueError(
+            f"the count is about e^{both:.0f}, too large to be exact as a float; use method='exact'"
+        )
     p, q = (round(np.exp(hypervolume(z))) for z in (z_p, z_q))
     return round(np.exp(both)) if kind == "or" else p + q - round(np.exp(both))
 

@@ -9,8 +9,9 @@ B(p ^ q), so that a box b lies in it :math:`|P_b| |Q_b|` times. With a pair (p, 
     k_{\min} = |U|\, E\left[\frac{1}{\max(|P_b|, |Q_b|)}\right],
 
 which are the conditional expectations of the paper's 0/1 trials (Rao-Blackwell). Second, sampling stops
-when a confidence sequence says so. Third, the largest of the sets is counted exactly and only
-the rest is sampled: k = |B_1| + (boxes of the others outside B_1). Fourth, the thresholds of a box
+when a confidence sequence says so. Third, the boxes of a core, the largest of the sets or (in few
+dimensions) all sets of the five heaviest points of each bag, are counted exactly and only boxes outside are
+sampled. Fourth, the thresholds of a box
 are drawn one by one, only as far as some point needs them to be told inside or outside.
 
 Where bags are large and overlap, a box drawn from the points of one bag, U_P, is the better proposal:
@@ -19,7 +20,8 @@ Where bags are large and overlap, a box drawn from the points of one bag, U_P, i
     k_\wedge = |U_P|\, E\left[\frac{1[Q_b \ne \emptyset]}{|P_b|}\right], \qquad
     k_{\min} = |U_P|\, E\left[\frac{\min(|P_b|, |Q_b|)}{|P_b|}\right],
 
-and the smallest of |U|, |U_P|, |U_Q| is used. :math:`k_\vee = |B(P \cup Q)|` is the second kind with 1/|P_b|.
+and the smallest of |U|, |U_P|, |U_Q| is used, with a bonus for |U| because only there the core helps.
+:math:`k_\vee = |B(P \cup Q)|` is :math:`|U_{P \cup Q}|\, E[1 / |(P \cup Q)_b|]`.
 
 References
 ----------
@@ -33,9 +35,12 @@ import numpy as np
 
 from skmil._jit import mix, njit, uniform
 from skmil.kernels.box.confidence import log_capital, stake_on
+from skmil.kernels.box.exact import FEW, count_exactly
 
 AND, MIN, OR = 0, 1, 2
 FIRST_LOOK, FIRST_STAKE = 8, 0.5
+CORE = 5  # points of each bag whose boxes are counted exactly
+POINTS_PAY = math.log(4.0)  # the core is worth this much to the proposal from pairs
 
 
 @njit
@@ -63,7 +68,7 @@ def _count(T, i, j, kinds, epsilon, delta, key):
     if pairs:
         volumes = _pair_volumes(T.logz, p, q)
         in_p, in_q = log_sum(T.volume[p]), log_sum(T.volume[q])
-        if min(in_p, in_q) < log_sum(volumes):
+        if min(in_p, in_q) < log_sum(volumes) - POINTS_PAY:
             pairs = False
             if in_q < in_p:
                 p, q = q, p
@@ -80,18 +85,20 @@ def _sample(z, p, q, volumes, pairs, kinds, epsilon, delta, key):
     """Draw boxes until every kind is known: log counts and the number of boxes.
 
     The sets to draw from are B(p ^ q), volumes in the order of p, or B(p) where not ``pairs``. In all but
-    the proposal from one bag the largest set is counted exactly and the samples come from the others.
+    the proposal from one bag the boxes of a core are counted exactly and the samples come from the rest.
     """
-    log_u = log_sum(volumes)
-    top = -1
-    share = 0.0
+    core = np.zeros(len(p) + len(q), np.bool_)
+    known, left = -np.inf, volumes
     if pairs or kinds[0] == OR:
-        top = np.argmax(volumes)
-        share = math.exp(volumes[top] - log_u)
+        known = _core(z, p, q, volumes, pairs, 1 if kinds[-1] == MIN else CORE, core)
+        left = _without_core(volumes, core, len(p), pairs)
+    log_rest = log_sum(left)
+    log_u = max(known, log_rest) + math.log1p(math.exp(-abs(known - log_rest)))
+    share = math.exp(known - log_u)
     estimate = np.full(len(kinds), min(1.0, (1.0 + epsilon) * share))
     if share * (1.0 + epsilon) >= 1.0 - epsilon:
         return log_u + np.log(estimate), 0
-    cumulative = _cumulative(volumes, top)
+    cumulative = _cumulative(left)
     goal = math.log(2.0 / delta)
     trials = np.empty((3 * len(kinds), 64))  # rows: values, stakes up, stakes down of each kind
     stake = np.full((len(kinds), 2), FIRST_STAKE)
@@ -100,7 +107,7 @@ def _sample(z, p, q, volumes, pairs, kinds, epsilon, delta, key):
     while missing:
         if look > trials.shape[1]:
             trials, counts = _longer(trials), np.empty((2 * len(counts), 3), np.int64)
-        _draw(z, p, q, pairs, cumulative, top, key, n, look, counts)
+        _draw(z, p, q, pairs, cumulative, core, key, n, look, counts)
         missing = 0
         for k in range(len(kinds)):
             trial = trials[3 * k : 3 * k + 3]
@@ -112,19 +119,59 @@ def _sample(z, p, q, volumes, pairs, kinds, epsilon, delta, key):
 
 
 @njit
-def _draw(z, p, q, pairs, cumulative, top, key, start, stop, counts):
-    """Boxes ``start`` to ``stop``: points of P and of Q inside, and whether the top set holds the box."""
+def _core(z, p, q, volumes, pairs, size, core):
+    """Mark the points that carry most boxes, at most ``size`` of a bag; log count of their boxes, exact."""
+    D, n, m = z.shape[1], len(p), len(q) if pairs else 1
+    if D > FEW or size == 1:
+        top = np.argmax(volumes)
+        core[top // m] = True
+        if pairs:
+            core[n + top % m] = True
+        return volumes[top]
+    mass = np.zeros(n + len(q))
+    largest = volumes.max()
+    for u in range(len(volumes)):
+        mass[u // m] += math.exp(volumes[u] - largest)
+        if pairs:
+            mass[n + u % m] += math.exp(volumes[u] - largest)
+    _mark_largest(mass[:n], core[:n], size if pairs else 2 * size)
+    _mark_largest(mass[n:], core[n:], size)
+    return count_exactly(z, p[core[:n]], q[core[n:]], not pairs)
+
+
+@njit
+def _mark_largest(mass, core, size):
+    for _ in range(min(size, len(mass))):
+        best = -1
+        for i in range(len(mass)):
+            if not core[i] and (best < 0 or mass[i] > mass[best]):
+                best = i
+        core[best] = True
+
+
+@njit
+def _without_core(volumes, core, n, pairs):
+    """The volumes with those of the core left out."""
+    m = len(volumes) // n
+    out = volumes.copy()
+    for u in range(len(volumes)):
+        if core[u // m] and (not pairs or core[n + u % m]):
+            out[u] = -np.inf
+    return out
+
+
+@njit
+def _draw(z, p, q, pairs, cumulative, core, key, start, stop, counts):
+    """Boxes ``start`` to ``stop``: points of P and of Q inside, and whether the core holds the box."""
     m = len(q) if pairs else 1
-    top_p = p[top // m] if top >= 0 else -1
-    top_q = (q[top % m] if pairs else top_p) if top >= 0 else -1
     thresholds = np.empty(z.shape[1])
     for i in range(start, stop):
         stream = mix(key, i)
         u = _find(cumulative, uniform(stream, z.shape[1]) * cumulative[-1])
         first = p[u // m]
         second = q[u % m] if pairs else first
-        a, b, tops = _inside(z, p, q, first, second, top_p, top_q, stream, thresholds)
-        counts[i - start, 0], counts[i - start, 1], counts[i - start, 2] = a, b, tops
+        a, b, held = _inside(z, p, q, first, second, core, pairs, stream, thresholds)
+        counts[i - start, 0], counts[i - start, 1], counts[i - start, 2] = a, b, held
 
 
 @njit
@@ -158,23 +205,23 @@ def _look(trial, n, share, epsilon, goal, stake):
 
 
 @njit
-def _value(kind, pairs, a, b, has_top):
+def _value(kind, pairs, a, b, held):
     """The sampled quantity for a box with a points of P and b of Q, in [0, 1]."""
     if kind == OR:
-        return 0.0 if has_top else 1.0 / a
+        return 0.0 if held else 1.0 / a
     if not pairs:
         return (1.0 if b > 0 else 0.0) / a if kind == AND else min(a, b) / a
     if kind == AND:
-        return 0.0 if has_top else 1.0 / (a * b)
-    return (min(a, b) - 1.0) / (a * b - 1.0) if has_top else 1.0 / max(a, b)
+        return 0.0 if held else 1.0 / (a * b)
+    return (min(a, b) - 1.0) / (a * b - 1.0) if held else 1.0 / max(a, b)
 
 
 @njit
-def _inside(z, p, q, first, second, top_p, top_q, stream, t):
-    """Draw a box of B(first ^ second); points of P and of Q inside, and whether the top set is."""
-    drawn, a, b, tops = 0, 0, 0, 0
-    for r in range(len(p) + len(q)):
-        row = p[r] if r < len(p) else q[r - len(p)]
+def _inside(z, p, q, first, second, core, pairs, stream, t):
+    """Draw a box of B(first ^ second); points of P and of Q inside, and whether the core holds it."""
+    n, drawn, a, b, core_p, core_q = len(p), 0, 0, 0, False, not pairs
+    for r in range(n + len(q)):
+        row = p[r] if r < n else q[r - n]
         inside = True
         if row != first and row != second:
             for j in range(z.shape[1]):
@@ -184,11 +231,13 @@ def _inside(z, p, q, first, second, top_p, top_q, stream, t):
                 if z[row, j] < t[j]:
                     inside = False
                     break
-        if inside:
-            a += r < len(p)
-            b += r >= len(p)
-            tops += (row == top_p) + (row == top_q)
-    return a, b, tops == 2
+        if inside and r < n:
+            a += 1
+            core_p = core_p or core[r]
+        elif inside:
+            b += 1
+            core_q = core_q or core[r]
+    return a, b, core_p and core_q
 
 
 @njit(fastmath={"reassoc", "contract", "nsz"})  # lets the sum over dimensions vectorise
@@ -208,9 +257,9 @@ def _pair_volumes(logz, p, q):
 @njit
 def log_sum(values):
     """Log of the sum of exponentials."""
-    top = values[0]
-    for v in values:
-        top = max(top, v)
+    top = values.max()
+    if top == -np.inf:
+        return top
     total = 0.0
     for v in values:
         total += math.exp(v - top)
@@ -218,13 +267,13 @@ def log_sum(values):
 
 
 @njit
-def _cumulative(volumes, top):
-    """Running sum of the volumes without the top one, relative to the largest."""
+def _cumulative(volumes):
+    """Running sum of the volumes, relative to the largest."""
     largest = volumes.max()
     out = np.empty(len(volumes))
     total = 0.0
     for i in range(len(volumes)):
-        total += 0.0 if i == top else math.exp(volumes[i] - largest)
+        total += math.exp(volumes[i] - largest)
         out[i] = total
     return out
 

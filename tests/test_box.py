@@ -1,0 +1,278 @@
+"""Box counting: exact routes against brute force, samples against exact counts, laws of the engine."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skmil import Bags, threads
+from skmil.kernels import BoxKernel, EmpiricalMap
+from skmil.kernels.box import count, exact, shared
+from skmil.kernels.box.coverage import count_coverage
+from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries
+from skmil.kernels.box.space import lengths, table
+from skmil.preprocessing import BagGrid
+from tests import naive
+
+ONE = np.array([0]), np.array([1])
+
+
+def small_case(rng, largest=4, points=5):
+    d = rng.integers(1, 4)
+    s = rng.integers(1, largest, d)
+    P, Q = (rng.integers(0, s + 1, (rng.integers(1, points), d)) for _ in range(2))
+    return P, Q, s
+
+
+def as_table(P, Q, s):
+    bags = Bags.from_list([P.astype(float), Q.astype(float)])
+    return table(bags, -np.ones(len(s)), s + 1.0, np.arange(2 * len(s)))
+
+
+def exact_counts(P, Q, s):
+    return exact.sweep(lengths(P, -1, s + 1).tolist(), lengths(Q, -1, s + 1).tolist())
+
+
+@pytest.fixture(scope="module")
+def dense_bags():
+    """Thirty overlapping bags in two dimensions."""
+    rng = np.random.default_rng(3)
+    return Bags.from_list([rng.integers(0, 12, (rng.integers(1, 12), 2)).astype(float) for _ in range(30)])
+
+
+class TestExact:
+    def test_every_route_agrees_with_looking_at_every_box(self):
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            P, Q, s = small_case(rng)
+            truth = naive.box_counts(P, Q, s)
+            assert exact_counts(P, Q, s) == truth
+            T = as_table(P, Q, s)
+            assert_allclose(
+                np.exp(exact.exact_entries(T.z, T.offsets, *ONE, False)), truth["and"], rtol=1e-9
+            )
+            assert_allclose(np.exp(exact.exact_entries(T.z, T.offsets, *ONE, True)), truth["or"], rtol=1e-9)
+            both = exact.hypervolume(np.vstack([lengths(P, -1, s + 1), lengths(Q, -1, s + 1)]))
+            assert_allclose(np.exp(both), truth["or"], rtol=1e-9)
+
+    def test_sweep_and_hypervolume_agree_on_larger_cases(self):
+        rng = np.random.default_rng(1)
+        for _ in range(300):
+            P, Q, s = small_case(rng, largest=30, points=6)
+            for kind in ("and", "or"):
+                assert count(P, Q, s, kind) == count(P, Q, s, kind, method="hypervolume")
+
+    def test_count_is_a_python_integer_beyond_floats(self):
+        n = count([[500_000] * 40], [[400_000] * 40], s=10**6)
+        assert isinstance(n, int)
+        assert n == (400_001 * 500_001) ** 40
+
+    def test_inclusion_exclusion_of_many_points(self):
+        rng = np.random.default_rng(2)
+        s = np.array([40, 40, 40])
+        P, Q = rng.integers(0, 41, (7, 3)), rng.integers(0, 41, (8, 3))
+        T = as_table(P, Q, s)
+        truth = exact_counts(P, Q, s)
+        assert_allclose(exact.exact_entries(T.z, T.offsets, *ONE, False), np.log(truth["and"]), rtol=1e-12)
+
+    def test_one_bag_alone(self):
+        assert count([[1]], s=2) == 4
+        assert count([[1], [1]], s=2, kind="min") == 8
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (([[0.5]],), "integers"),
+            (([0, 1],), "shape"),
+            (([[3]], [[1]], 2), "ends at s = 2"),
+            (([[1]], [[1, 2]]), "features"),
+        ],
+    )
+    def test_bad_input(self, args, message):
+        with pytest.raises(ValueError, match=message):
+            count(*args)
+
+    def test_hopeless_is_refused(self):
+        rng = np.random.default_rng(0)
+        X = Bags.from_list([rng.integers(0, 1000, (40, 30)).astype(float) for _ in range(2)])
+        with pytest.raises(ValueError, match="use method='pairwise'"):
+            BoxKernel(method="exact").fit(X)
+
+
+class TestPromise:
+    """(epsilon, delta) holds for every entry: many seeds, failures counted against delta."""
+
+    @pytest.mark.parametrize(
+        ("kinds", "kind"), [([AND], "and"), ([MIN], "min"), ([AND, MIN], "min"), ([OR], "or")]
+    )
+    @pytest.mark.parametrize("delta", [0.05, 0.3])
+    def test_pairwise(self, kinds, kind, delta):
+        rng = np.random.default_rng(4)
+        failures, trials = 0, 0
+        for _ in range(20):
+            P, Q, s = small_case(rng, largest=15, points=13)
+            T, truth = as_table(P, Q, s), exact_counts(P, Q, s)[kind]
+            for seed in range(20):
+                logs, _ = count_entries(T, *ONE, np.array(kinds), 0.2, delta, np.uint64(seed))
+                failures += abs(np.exp(logs[0, -1]) / truth - 1) > 0.2
+                trials += 1
+        assert failures <= delta * trials + 3 * np.sqrt(delta * trials)
+
+    @pytest.mark.parametrize(("code", "kind"), [(AND, "and"), (MIN, "min"), (OR, "or")])
+    def test_the_papers_tables(self, code, kind):
+        rng = np.random.default_rng(5)
+        failures = 0
+        for _ in range(30):
+            P, Q, s = small_case(rng, largest=10)
+            T, truth = as_table(P, Q, s), exact_counts(P, Q, s)[kind]
+            logs = count_coverage(T, *ONE, np.array([code]), 0.3, 0.1, np.uint64(1))
+            failures += abs(np.exp(logs[0, 0]) / truth - 1) > 0.3
+        assert failures <= 8
+
+    def test_shared_boxes_certify_only_what_they_know(self, dense_bags):
+        truth = BoxKernel(method="exact", grid=BagGrid()).fit(dense_bags)
+        T, n = truth._table(dense_bags), len(dense_bags)
+        L = truth.log_gram(dense_bags)
+        off = ~np.eye(n, dtype=bool)
+        wrong = sure_ones = 0
+        for seed in range(10):
+            counts = shared.inside(T, shared.masks(T), shared.draw_boxes(T, 4096, seed))
+            w = 1 / counts.sum(axis=1)
+            first, second = (m.astype(float) for m in shared.and_sums(counts, w))
+            sure = shared.certified(4096, first, second, 0.5, 0.2, 0.1) & off
+            estimate = np.log(np.maximum(first, 1e-300) / 4096) + shared.log_volume(T)
+            wrong += (np.abs(np.exp(estimate - L) - 1) > 0.2)[sure].sum()
+            sure_ones += sure.sum()
+        assert sure_ones > 1000
+        assert wrong <= 0.1 * sure_ones
+
+    def test_long_runs_agree_with_exact_counts(self, dense_bags):
+        exactly = BoxKernel(method="exact", grid=BagGrid()).fit(dense_bags)
+        sampled = BoxKernel(method="pairwise", grid=BagGrid(), epsilon=0.02, random_state=0).fit(dense_bags)
+        truth = exactly.log_grams(dense_bags, kinds=("and", "or", "and/or"))
+        found = sampled.log_grams(dense_bags)
+        for kind in truth:
+            assert np.abs(found[kind] - truth[kind]).max() < (0.05 if kind == "and/or" else 0.03)
+
+
+class TestKernel:
+    def test_all_kinds_from_one_pass_are_those_from_many(self, dense_bags):
+        k = BoxKernel("min", method="pairwise", epsilon=0.3, random_state=1).fit(dense_bags)
+        together = k.log_grams(dense_bags[:8])
+        assert set(together) == {"and", "or", "and/or", "min"}
+        assert_allclose(together["and/or"], together["and"] - together["or"], atol=1e-12)
+        assert (together["min"] >= together["and"] - 0.6).all()
+
+    @pytest.mark.parametrize("kind", ["and", "or", "and/or", "min"])
+    @pytest.mark.parametrize("method", ["auto", "pairwise"])
+    def test_same_bits_in_any_block_order_and_thread(self, dense_bags, kind, method):
+        k = BoxKernel(kind, method=method, epsilon=0.3, random_state=7).fit(dense_bags)
+        with threads(1):
+            K = k(dense_bags)
+        assert_array_equal(K, K.T)
+        with threads(2):
+            assert_array_equal(k(dense_bags[:6], dense_bags[3:]), K[:6, 3:])
+        turned = Bags.from_list([b[::-1] for b in dense_bags])
+        assert_array_equal(k(turned), K)
+        assert_allclose(k.diag(dense_bags), K.diagonal(), rtol=1e-12)
+        assert_array_equal(
+            BoxKernel(kind, method, epsilon=0.3, random_state=7).fit(dense_bags)(dense_bags), K
+        )
+
+    def test_shared_boxes_are_positive_semidefinite(self, dense_bags):
+        for kind in ("and", "min"):
+            K = BoxKernel(kind, method="shared", n_boxes=300, random_state=0).fit_transform(dense_bags)
+            assert np.linalg.eigvalsh(K).min() > -1e-12 * np.trace(K)
+
+    @pytest.mark.parametrize("kind", ["and", "or", "and/or", "min"])
+    def test_shared_boxes_estimate_the_counts(self, dense_bags, kind):
+        many = BoxKernel(kind, "shared", n_boxes=40_000, grid=BagGrid(), random_state=0).fit(dense_bags)
+        few = BoxKernel(kind, "pairwise", epsilon=0.05, grid=BagGrid(), random_state=0).fit(dense_bags)
+        assert np.abs(many.log_gram(dense_bags) - few.log_gram(dense_bags)).max() < 0.25
+
+    def test_new_bags_cost_rows_and_stay_in_range(self, dense_bags):
+        k = BoxKernel(random_state=0).fit(dense_bags[:20])
+        far = [[[1e6, -1e6], [0.0, 0.0]]]
+        K = k.transform(far)
+        assert K.shape == (1, 20)
+        assert np.isfinite(K).all() and K.max() <= 1.0
+        assert k.report_.entries and k.report_.epsilon <= 0.1
+
+    def test_many_features_and_large_values(self):
+        rng = np.random.default_rng(0)
+        X = Bags.from_list([rng.integers(0, 10**6, (5, 300)).astype(float) for _ in range(4)])
+        k = BoxKernel(random_state=0, power=1 / 50).fit(X)
+        assert np.isfinite(k.log_gram(X)).all()
+        assert k.log_gram(X).max() > 5000
+        K = k(X)
+        assert np.isfinite(K).all() and K.max() == 1.0
+
+    def test_single_points_have_a_closed_form(self):
+        X = [[[1.0, 2.0]], [[3.0, 0.0]]]
+        L = BoxKernel(grid=BagGrid()).fit(X).log_gram(X)
+        # On the grid the points are (1, 3) and (3, 1), s = (4, 4).
+        assert_allclose(np.exp(L[0, 1]), (2 * 2) * (2 * 2))
+
+    def test_continuous_limit(self):
+        """Volumes are the limit of counts on finer and finer grids."""
+        rng = np.random.default_rng(6)
+        X = [rng.uniform(0, 1, (3, 2)) for _ in range(4)]
+        volumes = BoxKernel(grid=None).fit(X)
+        A = volumes._table(Bags.from_list(X))
+        steps = 10_000
+        rounded = [np.rint((b - volumes.low_) * steps).astype(int) for b in X]
+        s = np.rint((volumes.high_ - volumes.low_) * steps).astype(int)
+        fine = count(rounded[0], rounded[1], s, "and") / float(steps) ** 4
+        assert_allclose(np.exp(volumes.log_gram(X)[0, 1]), fine, rtol=2e-3)
+        assert A.z.min() > 0
+
+    def test_align_gives_each_pair_its_own_coordinates(self):
+        X = [[[1.0, 5.0], [2.0, 8.0]], [[1.0, 7.0]], [[4.0, 1.0]]]
+        plain = BoxKernel(grid=BagGrid()).fit(X)
+        same = BoxKernel(grid=BagGrid(), align=lambda P, Q: (P, Q)).fit(X)
+        assert_allclose(same.log_gram(X), plain.log_gram(X), rtol=1e-12)
+        shift = BoxKernel(grid=BagGrid(), align=lambda P, Q: (P, Q - (Q - P[0])[:1])).fit(X)
+        assert shift.log_gram(X)[0, 2] > plain.log_gram(X)[0, 2]
+
+    def test_transduction(self, dense_bags):
+        train, test = dense_bags[:20], dense_bags[20:]
+        k = EmpiricalMap(BoxKernel(power=0.1, random_state=0), anchors=dense_bags).fit(train)
+        assert k.features(test).shape == (10, 30)
+        assert np.linalg.eigvalsh(k(dense_bags)).min() > -1e-9
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"kind": "xor"}, "kind is 'xor'"),
+            ({"method": "magic"}, "method is 'magic'"),
+            ({"epsilon": 0.0}, "epsilon"),
+            ({"delta": 1.5}, "delta"),
+            ({"power": -1}, "power"),
+            ({"grid": "fine"}, "grid"),
+            ({"n_boxes": 0}, "n_boxes"),
+        ],
+    )
+    def test_bad_parameters(self, params, message, dense_bags):
+        with pytest.raises(ValueError, match=message):
+            BoxKernel(**params).fit(dense_bags)
+
+
+def test_masks_find_the_points_of_a_box():
+    """Bits against comparisons, with more values than steps."""
+    rng = np.random.default_rng(0)
+    bags = Bags.from_list([rng.uniform(0, 1, (m, 3)) for m in (700, 90, 3)])
+    T = table(bags, -np.ones(3), np.full(3, 2.0), np.arange(6))
+    boxes = shared.draw_boxes(T, 200, 1)
+    counts = shared.inside(T, shared.masks(T), boxes)
+    for i in range(3):
+        z = T.z[T.offsets[i] : T.offsets[i + 1]]
+        assert_array_equal(counts[:, i], [(z >= b).all(axis=1).sum() for b in boxes])
+
+
+def test_auto_shares_boxes_of_large_bags_and_refines():
+    rng = np.random.default_rng(8)
+    X = Bags.from_list([rng.integers(0, 30, (25, 2)).astype(float) for _ in range(21)])
+    auto = BoxKernel(epsilon=0.1, random_state=0).fit(X)
+    L = auto.log_gram(X)
+    assert auto.report_.entries["shared"] > 100
+    truth = BoxKernel(method="pairwise", epsilon=0.02, random_state=1).fit(X).log_gram(X)
+    assert np.abs(np.exp(L - truth) - 1).max() < 0.13
