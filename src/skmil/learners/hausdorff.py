@@ -202,9 +202,9 @@ def _row(
         value = np.inf if kind == MINIMAL else -1.0
         if kind == AVERAGE:
             value, bound = 0.0, bound * size * (1.0 + 1e-9)
-        value = _directed(kind, value, bound, P, X, s, A, f, i, Q, Y, t, B, g, M, N, j, tiny)
+        value = _directed(kind, value, bound, P, X, s, A, f, L, H, i, Q, Y, t, B, g, M, N, j, tiny)
         if kind != MINIMAL:
-            value = _directed(kind, value, bound, Q, Y, t, B, g, j, P, X, s, A, f, L, H, i, tiny)
+            value = _directed(kind, value, bound, Q, Y, t, B, g, M, N, j, P, X, s, A, f, L, H, i, tiny)
         row[j] = value / size if kind == AVERAGE else value
         if row[j] < nearest[-1]:
             nearest[-1] = row[j]
@@ -213,26 +213,44 @@ def _row(
 
 
 @njit
-def _directed(kind, value, bound, P, X, s, A, f, i, Q, Y, t, B, g, M, N, j, tiny):
+def _directed(kind, value, bound, P, X, s, A, f, L, H, i, Q, Y, t, B, g, M, N, j, tiny):
     """Go on from ``value`` with the minimum, maximum or sum over a in A of the distance to bag j of B.
 
     Infinite as soon as it is above ``bound``.
     """
     hint = B[j]
-    for a in range(f[A[i]], f[A[i + 1]]):
-        most, enough = min(value, bound), -1.0
-        if kind == MAXIMAL:  # an instance that is near enough cannot raise the maximum
-            most, enough = bound, value
-        elif kind == AVERAGE:
-            most = max(bound - value, 0.0) ** 2
-        near, hint = _nearest(P, X, s, a, Q, Y, t, g, M, N, B[j], B[j + 1], hint, most, enough, tiny)
-        if kind == MINIMAL:
-            value = min(value, near)
-        else:
-            value = max(value, near) if kind == MAXIMAL else value + np.sqrt(near)
-            if value > bound:
-                return np.inf
+    for leaf in range(A[i], A[i + 1]):
+        if kind == MINIMAL and _far(L, H, leaf, M, N, B[j], B[j + 1], _slack(min(value, bound), tiny)):
+            continue
+        for a in range(f[leaf], f[leaf + 1]):
+            most, enough = min(value, bound), -1.0
+            if kind == MAXIMAL:  # an instance that is near enough cannot raise the maximum
+                most, enough = bound, value
+            elif kind == AVERAGE:
+                most = max(bound - value, 0.0) ** 2
+            near, hint = _nearest(P, X, s, a, Q, Y, t, g, M, N, B[j], B[j + 1], hint, most, enough, tiny)
+            if kind == MINIMAL:
+                value = min(value, near)
+            else:
+                value = max(value, near) if kind == MAXIMAL else value + np.sqrt(near)
+                if value > bound:
+                    return np.inf
     return value
+
+
+@njit
+def _far(L, H, leaf, M, N, first, last, limit):
+    """Whether the box of a leaf is further than ``limit`` (a square) from the boxes of some leaves."""
+    for other in range(first, last):
+        total = 0.0
+        for k in range(HEAD):
+            below, above = M[other, k] - H[leaf, k], L[leaf, k] - N[other, k]
+            side = below if below > above else above
+            side = side if side > 0.0 else 0.0
+            total += side * side
+        if total <= limit:
+            return False
+    return True
 
 
 @njit
