@@ -103,7 +103,7 @@ class IsolationKernel(BagKernel):
         check_is_fitted(self)
         P = self.map_.features(A)
         Q = P if A is B else self.map_.features(B)
-        return (P @ Q.T).toarray() / self._size()
+        return _inner(P, Q) / self._size()
 
     def _diag(self, A):
         check_is_fitted(self)
@@ -194,6 +194,19 @@ def blocks(bags: Bags) -> list[Bags]:
         found.append(bags[start:stop])
         start = stop
     return found
+
+
+def _inner(P, Q) -> np.ndarray:
+    """All inner products of rows; by dense blocks of columns where large bags fill most cells."""
+    if P.nnz < 0.05 * P.shape[0] * P.shape[1]:
+        return (P @ Q.T).toarray()
+    A, B = P.tocsc(), Q.tocsc()
+
+    def block(s):
+        a = A[:, s].toarray()
+        return a @ (a if P is Q else B[:, s].toarray()).T
+
+    return np.sum(map_blocks(block, slices(P.shape[1], 8192)), axis=0)
 
 
 def _lengths(data, starts) -> np.ndarray:
