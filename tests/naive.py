@@ -275,3 +275,26 @@ def smallest_box(bags):
     from itertools import product
 
     return min(np.ptp(np.array(choice), axis=0).sum() for choice in product(*bags))
+
+
+# Box counting: every box of the grid, one by one
+
+
+def boxes(s):
+    """All boxes of the grid {0..s_1} x ... x {0..s_d} as lists of (lower, upper)."""
+    sides = [[(a, b) for a in range(n + 1) for b in range(a, n + 1)] for n in s]
+    return itertools.product(*sides)
+
+
+def box_counts(P, Q, s):
+    """k_and, k_or and k_min by looking at every box."""
+
+    def inside(bag, box):
+        return sum(all(a <= x <= b for x, (a, b) in zip(p, box, strict=True)) for p in bag)
+
+    counts = [(inside(P, b), inside(Q, b)) for b in boxes(s)]
+    return {
+        "and": sum(p > 0 and q > 0 for p, q in counts),
+        "or": sum(p > 0 or q > 0 for p, q in counts),
+        "min": sum(min(p, q) for p, q in counts),
+    }

@@ -11,6 +11,7 @@ from skmil import Bags, threads
 from skmil._density import Hypotheses, Search, merged
 from skmil._descent import _evaluate, cost_and_gradient
 from skmil.learners import DD, DDSVM, EMDD, DDRegressor, EMDDRegressor, MarginalizedSVC, MarginalizedSVR
+from skmil.learners.density.dd import best_cut
 from skmil.preprocessing import BagScaler
 from tests import naive
 
@@ -170,6 +171,17 @@ def test_verbose_prints(capsys):
     X, y = planted(2, 2, seed=7)
     DD(max_starts=3, random_state=0, verbose=True).fit(X, y)
     assert "start 3 of 3" in capsys.readouterr().err
+
+
+def test_threshold_is_the_best_cut():
+    P, y = np.array([0.9, 0.8, 0.3, 0.2, 0.1]), np.array([1, 1, 1, -1, -1])
+    assert 0.2 < best_cut(P, y, np.ones(5)) < 0.3
+    assert best_cut(P, np.array([1, 1, -1, -1, -1]), np.ones(5)) == 0.5
+    assert best_cut(P, np.array([1, -1, 1, -1, -1]), np.array([1, 9, 1, 1, 1.0])) > 0.8
+    X, y = planted(2, 2, seed=8)
+    assert DD(threshold=0.5).fit(X, y).threshold_ == 0.5
+    with pytest.raises(ValueError, match="threshold is 'half'"):
+        DD(threshold="half").fit(X, y)
 
 
 def test_fixed_scales_stay():

@@ -113,10 +113,13 @@ class Search:
     def __call__(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> Hypotheses:
         """Hypotheses found from the instances of the bags with y >= 1/2, y in [0, 1]."""
         warn_scale(bags, self.gamma)
-        centre = bags.flat.instances.mean(axis=0)  # distances keep their digits
-        moved = bags.with_instances(bags.instances - centre)
-        found = self.from_starts(self.problem(moved, y, w), self.starts(bags, y))
-        return merged(replace(found, points=found.points + centre))
+        # L-BFGS sees instances around 0 with a spread of 1, so that units of measure do not matter.
+        centre = bags.instances.mean(axis=0)
+        unit = np.sqrt(np.mean((bags.instances - centre) ** 2)) or 1.0
+        moved = bags.with_instances((bags.instances - centre) / unit)
+        search = replace(self, gamma=self.gamma * unit**2)
+        found = search.from_starts(self.problem(moved, y, w), self.starts(bags, y))
+        return merged(replace(found, points=found.points * unit + centre, scales=found.scales / unit))
 
     def problem(self, bags: Bags, y, w) -> Problem:
         """The arrays for compiled code."""

@@ -14,10 +14,10 @@ from collections import namedtuple
 
 import numpy as np
 
-from skmil._jit import exp, njit
+from skmil._jit import njit
+from skmil._likelihood import bag_costs
 
-MEMORY = 10  # steps that L-BFGS remembers
-NEAREST = 1e-8  # smaller distances count as this: log(1 - e^-d) stays finite on top of an instance
+MEMORY = 5  # steps that L-BFGS remembers; ten need as many iterations and more time
 SMALLEST_STEP = 30  # halvings of a step before a line search gives up
 
 Problem = namedtuple("Problem", ["instances", "rows", "offsets", "y", "w", "noisy", "free"])
@@ -102,7 +102,7 @@ def cost_and_gradient(problem, theta, gradient):
     h, s = theta[:n], theta[n:]
     d, cost = np.empty((len(problem.rows), 1)), np.zeros(1)
     distances(problem.instances, problem.rows, h, s * s, d[:, 0])
-    _bag_costs(problem, d, cost)
+    bag_costs(problem, d, cost)
     g, gs = gradient[:n], gradient[n:]
     gradient[:] = 0.0
     for j in range(len(d)):
@@ -125,20 +125,28 @@ def _evaluate(problem, squares, thetas, coefficients, d, costs, gradients):
     n = problem.instances.shape[1]
     constant = np.empty(len(thetas))
     for i in range(len(thetas)):
-        h, s = thetas[i, :n], thetas[i, n:]
-        coefficients[i, :n] = s * s
-        coefficients[i, n:] = -2.0 * s * s * h
-        constant[i] = _dot(h * s, h * s)
+        constant[i] = _expand(thetas[i, :n], thetas[i, n:], coefficients[i, :n], coefficients[i, n:])
     np.dot(squares, coefficients.T, d)
     _add_constants(problem.instances, thetas, constant, d)
     costs[:] = 0.0
-    _bag_costs(problem, d, costs)
+    bag_costs(problem, d, costs)
     np.dot(d.T, squares, gradients)
     total = np.zeros(len(thetas))
     for j in range(len(d)):
         _add(total, 1.0, d[j])
     for i in range(len(thetas)):
         _chain(thetas[i], total[i], gradients[i], problem.free)
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _expand(h, s, of_square, of_x):
+    """Coefficients of x^2 and x in the distance; its constant is returned."""
+    constant = 0.0
+    for k in range(len(h)):
+        s2 = s[k] * s[k]
+        of_square[k], of_x[k] = s2, -2.0 * s2 * h[k]
+        constant += s2 * h[k] * h[k]
+    return constant
 
 
 @njit
@@ -167,123 +175,6 @@ def _chain(theta, total, gradient, free):
         h, s, x2, x = theta[k], theta[n + k], gradient[k], gradient[n + k]
         gradient[k] = -2.0 * s * s * (x - h * total)
         gradient[n + k] = 2.0 * s * (x2 - 2.0 * h * x + h * h * total) if free else 0.0
-
-
-@njit
-def _bag_costs(problem, d, costs):
-    """Add up the costs of the bags; the derivative by each distance replaces the distance.
-
-    One column of ``d`` and one cost per theta.
-    """
-    log_p, log_q, factor = np.empty(len(costs)), np.empty(len(costs)), np.empty(len(costs))
-    for i in range(len(problem.y)):
-        of_bag = d[problem.offsets[i] : problem.offsets[i + 1]]
-        if problem.noisy:
-            _noisy_or(of_bag, problem.y[i], log_p, log_q)
-        else:
-            _nearest(of_bag, problem.y[i], log_p, log_q)
-        _likelihood(problem.y[i], log_p, log_q, problem.w[i], costs, factor)
-        for j in range(len(of_bag)):
-            _multiply(of_bag[j], factor)
-
-
-@njit
-def _likelihood(y, log_p, log_q, w, costs, factor):
-    """Costs -= w log(1 - |y - P|); factor = w dlog(1 - |y - P|) / dlog P, or / dlog(1 - P) where P > y."""
-    for i in range(len(costs)):
-        if _is_below(log_p[i], y):
-            own, likelihood = log_p[i], log_p[i] if y == 1 else np.log(1 - y + np.exp(log_p[i]))
-        else:
-            own, likelihood = log_q[i], log_q[i] if y == 0 else np.log(y + np.exp(log_q[i]))
-        costs[i] -= w * likelihood
-        factor[i] = w if own == likelihood else w * np.exp(own - likelihood)
-
-
-@njit
-def _is_below(log_p, y):
-    """Whether P <= y, which decides the sign of y - P."""
-    return y > 0 and (y == 1 or log_p <= np.log(y))
-
-
-@njit
-def _noisy_or(d, y, log_p, log_q):
-    """Log P, log(1 - P), and in place of d minus the derivative of the one that y asks for.
-
-    P is kept as p = P e^near, near the smallest distance, which never underflows. y = 0 and y = 1 need
-    only one of the two logarithms. Short loops over thetas, each with few arrays: so they vectorise.
-    """
-    n = len(log_p)
-    near, p, left, q = np.full(n, np.inf), np.zeros(n), np.ones(n), np.ones(n)
-    miss = np.empty_like(d)  # 1 - e^-d
-    log_p[:], log_q[:] = 0.0, 0.0
-    for j in range(len(d)):
-        _clip(d[j], near)
-    base = _exp_minus(near)
-    for j in range(len(d)):
-        _split(d[j], near, base, miss[j])
-        _hit(p, left, d[j], miss[j])
-        _multiply(q, miss[j])
-        if y < 1 and (j % 16 == 15 or j + 1 == len(d)):  # before 16 factors of at least 1e-8 underflow
-            for i in range(n):
-                log_q[i] += np.log(q[i])
-                q[i] = 1.0
-    for i in range(n):
-        if y > 0:
-            log_p[i] = np.log(p[i]) - near[i]
-        near[i] = left[i] / p[i] if _is_below(log_p[i], y) else -base[i]
-    for j in range(len(d)):
-        for i in range(n):
-            d[j, i] *= near[i] / miss[j, i]
-
-
-@njit
-def _clip(d, near):
-    for i in range(len(d)):
-        d[i] = max(d[i], NEAREST)
-        near[i] = min(near[i], d[i])
-
-
-@njit
-def _exp_minus(x):
-    out = np.empty_like(x)
-    for i in range(len(x)):
-        out[i] = exp(-x[i])
-    return out
-
-
-@njit
-def _split(d, near, base, miss):
-    """Miss = 1 - e^-d and, in place, d = e^(near - d)."""
-    for i in range(len(d)):
-        x = d[i]
-        own = exp(near[i] - x)
-        taylor = x * (1 - x * 0.5 * (1 - x * (1.0 / 3.0) * (1 - x * 0.25)))
-        miss[i] = 1 - own * base[i] if x > 1e-3 else taylor
-        d[i] = own
-
-
-@njit
-def _hit(p, left, own, miss):
-    for i in range(len(p)):
-        p[i] += own[i] * left[i]
-        left[i] *= miss[i]
-
-
-@njit
-def _multiply(a, b):
-    for i in range(len(a)):
-        a[i] *= b[i]
-
-
-@njit
-def _nearest(d, y, log_p, log_q):
-    """The same as ``_noisy_or`` for P = e^-min d: only the nearest instance counts."""
-    for i in range(len(log_p)):
-        j = np.argmin(d[:, i])
-        near = max(d[j, i], NEAREST)
-        log_p[i], log_q[i] = -near, np.log(-np.expm1(-near))
-        d[:, i] = 0.0
-        d[j, i] = 1.0 if _is_below(-near, y) else -1.0 / np.expm1(min(near, 700.0))
 
 
 @njit

@@ -8,20 +8,29 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
 from sklearn.svm import SVC, SVR
 
 from skmil.embeddings import FisherEmbedding, IsolationEmbedding, MeanEmbedding, PosteriorEmbedding
-from skmil.kernels import GraphKernel, MarginalizedKernel, MinimaxKernel, SetKernel
+from skmil.kernels import (
+    BoxKernel,
+    EmpiricalMap,
+    GraphKernel,
+    MarginalizedKernel,
+    MinimaxKernel,
+    SetKernel,
+)
 from skmil.learners import (
     APR,
     CCE,
     DD,
     DDSVM,
     EMDD,
+    GMIL1,
+    GMIL2,
     MICA,
     MILES,
     SIL,
@@ -195,6 +204,12 @@ def _scaled(**step):
 def _scaled_dense(**step):
     """The same, but sparse features, the weights of terms as a rule, stay as they are."""
     return BagPipeline([("scale", BagScaler(skip_sparse=True)), *step.items()])
+
+
+def _boxes(kind: str, empirical: bool = False):
+    """A hard-margin machine on box counts, or on the empirical map of their 50th roots (Tao et al.)."""
+    kernel = BoxKernel(kind, power=1 / 50 if empirical else 1.0, random_state=0)
+    return BagSVC(EmpiricalMap(kernel) if empirical else kernel, C=1e10, max_iter=1_000_000)
 
 
 _SVM_GRID = {"svm__C": C_GRID}
@@ -426,6 +441,35 @@ REGISTRY: dict[str, Method] = {
             "the distances to several target points decide",
             lambda: _scaled(svm=DDSVM(C=10.0)),
             grid=_SVM_GRID,
+        ),
+        *[
+            Method(
+                f"k_{kind} emp" if empirical else f"k_{kind}",
+                "Tao et al. 2008",
+                assumes,
+                partial(_boxes, kind, empirical),
+                grid={"kernel__kernel__power" if empirical else "kernel__power": [1.0, 0.1, 0.02]},
+            )
+            for empirical in (False, True)
+            for kind, assumes in [
+                ("and", "enough regions are hit, or missed, by some instance"),
+                ("and/or", "enough regions are hit, or missed, whatever the size of the bag"),
+                ("min", "enough regions hold the right number of instances"),
+            ]
+        ],
+        Method(
+            "GMIL-1",
+            "Scott et al. 2005",
+            "enough regions are hit, or missed, by some instance",
+            lambda: GMIL1(random_state=0),
+            grid={"n_clusters": [10, 20], "alpha": [1.1, 1.5]},
+        ),
+        Method(
+            "GMIL-2",
+            "Tao and Scott 2004",
+            "enough regions are hit, or missed, by some instance",
+            lambda: GMIL2(random_state=0),
+            grid={"n_cuts": [4, 8], "alpha": [1.1, 1.5]},
         ),
     ]
 }

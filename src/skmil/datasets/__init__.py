@@ -2,6 +2,7 @@
 
 from skmil.datasets.annealing import make_annealing_toy
 from skmil.datasets.assumptions import make_assumption
+from skmil.datasets.gmil import make_counts, make_gmil
 from skmil.datasets.lennard_jones import make_lj
 from skmil.datasets.loaders import load_bags, load_musk1, load_musk2
 from skmil.datasets.mixture import make_mixture_bags
@@ -13,6 +14,8 @@ __all__ = [
     "load_musk2",
     "make_annealing_toy",
     "make_assumption",
+    "make_counts",
+    "make_gmil",
     "make_lj",
     "make_mixture_bags",
     "make_speaker_like",

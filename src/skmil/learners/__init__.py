@@ -23,6 +23,7 @@ from skmil.learners.pipeline import BagPipeline
 from skmil.learners.sil import SIL
 from skmil.learners.svm import BagSVC, BagSVR
 from skmil.learners.tlc import TLC
+from skmil.learners.winnow import GMIL1, GMIL2
 
 __all__ = [
     "APR",
@@ -30,6 +31,8 @@ __all__ = [
     "DD",
     "DDSVM",
     "EMDD",
+    "GMIL1",
+    "GMIL2",
     "MICA",
     "MILES",
     "SIL",

@@ -1,18 +1,27 @@
 r"""Diverse Density (Maron & Lozano-Pérez, NIPS 1998) and EM-DD (Zhang & Goldman, NIPS 2001)."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._density import Search, unit_targets
 from skmil.bags import check_bags
 from skmil.kernels.instance import resolve_gamma
-from skmil.learners.base import BagClassifier, BagRegressor
+from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor
 
 
-class _Density:
+class _Density(BagEstimator):
     """What the four learners share: the search for hypotheses, and the best one of them."""
 
     _pooling, _em = "noisy-or", False
+    gamma: Any
+    feature_scaling: bool
+    max_starts: int | None
+    max_iter: int
+    tol: float
+    verbose: Any
+    random_state: Any
 
     def _search(self, bags, y, w) -> None:
         search = Search(
@@ -29,7 +38,13 @@ class _Density:
         self.optima_ = search(bags, y, w)
         self.hypothesis_, self.scales_ = self.optima_.points[0], self.optima_.scales[0]
         self.objective_ = float(self.optima_.cost[0])
-        self.n_iter_ = max(1, int(self.optima_.n_iter.max()))
+
+    @property
+    def n_iter_(self) -> int:
+        """Most iterations of a start."""
+        if hasattr(self, "estimators_"):
+            return max(e.n_iter_ for e in self.estimators_)
+        return max(1, int(self.optima_.n_iter.max()))
 
     def _probability(self, bags) -> np.ndarray:
         """e^-d of each instance under the best hypothesis."""
@@ -52,7 +67,7 @@ class DD(_Density, BagClassifier):
         \prod_{i-} \prod_j (1 - e^{-d(x_{ij})}), \quad d(x) = \sum_k s_k^2 (x_k - h_k)^2
 
     is maximised from every instance of the positive bags; a bag is positive where
-    :math:`\max_j e^{-d(x_j)} > 1/2` at the best maximum. Scale the features first.
+    :math:`\max_j e^{-d(x_j)}` at the best maximum is above a threshold. Scale the features first.
 
     Cost: :math:`O(N d)` per step of each start; the starts advance together in matrix products, in threads.
     Memory: three times the instances.
@@ -64,6 +79,9 @@ class DD(_Density, BagClassifier):
         any number of dimensions; with 1, the value of the first papers, nothing is near in 166.
     feature_scaling : bool
         Learn s; else it stays.
+    threshold : "train" or float
+        "train" is the cut that puts most training bags (by weight) on the right side, the one nearest 1/2
+        if there are several.
     max_starts : int, optional
         Draw so many starts; all instances of the positive bags where not given.
     max_iter, tol : of L-BFGS
@@ -74,7 +92,9 @@ class DD(_Density, BagClassifier):
     Attributes
     ----------
     hypothesis_, scales_ : h and s of the best maximum
+    threshold_ : float
     objective_ : float, its -log DD
+    n_iter_ : int, most iterations of a start
     optima_ : all distinct maxima (``points``, ``scales``, ``cost``), best first
 
     References
@@ -93,6 +113,7 @@ class DD(_Density, BagClassifier):
         self,
         gamma="median",
         feature_scaling=True,
+        threshold="train",
         max_starts=None,
         max_iter=200,
         tol=1e-6,
@@ -102,6 +123,7 @@ class DD(_Density, BagClassifier):
     ):
         self.gamma = gamma
         self.feature_scaling = feature_scaling
+        self.threshold = threshold
         self.max_starts = max_starts
         self.max_iter = max_iter
         self.tol = tol
@@ -111,9 +133,13 @@ class DD(_Density, BagClassifier):
 
     def _fit(self, bags, y, w):
         self._search(bags, (y > 0).astype(float), w)
+        trained = isinstance(self.threshold, str)
+        if trained and self.threshold != "train":
+            raise ValueError(f"threshold is {self.threshold!r}; give 'train' or a number")
+        self.threshold_ = best_cut(self._bag_probability(bags), y, w) if trained else self.threshold
 
     def _decision(self, bags):
-        return self._bag_probability(bags) - 0.5
+        return self._bag_probability(bags) - self.threshold_
 
     def _instances(self, bags):
         """P(c = 1 | x) = e^-d."""
@@ -143,6 +169,15 @@ class EMDD(DD):
     _em = True
 
 
+def best_cut(P, y, w) -> float:
+    """The number above which most of the weight is of y = +1 and below which it is of y = -1."""
+    values = np.unique(P)
+    cuts = np.concatenate([[0.5], np.sqrt(values[:-1] * values[1:])])  # the middle of two distances
+    right = ((P > cuts[:, None]) == (y > 0)) @ w
+    best = right >= right.max() * (1 - 1e-12)
+    return float(cuts[best][np.argmin(np.abs(cuts[best] - 0.5))])
+
+
 class DDRegressor(_Density, BagRegressor):
     r"""Diverse Density for targets [1]_: the best instance of a bag decides how strong it is.
 
@@ -168,7 +203,7 @@ class DDRegressor(_Density, BagRegressor):
     --------
     >>> from skmil.learners import DDRegressor
     >>> X = [[[0.0], [3.0]], [[4.0]], [[9.0]], [[8.0], [3.5]]]
-    >>> DDRegressor().fit(X, [70.0, 30.0, 0.0, 60.0]).predict([[[3.0]], [[12.0]]]).round()
+    >>> DDRegressor().fit(X, [70.0, 30.0, 0.0, 60.0]).predict([[[3.0]], [[12.0]]]).round(-1)
     array([70.,  0.])
     """
 

@@ -41,7 +41,7 @@ class DDSVM(BagClassifier):
     --------
     >>> from skmil.learners import DDSVM
     >>> X = [[[0.0], [3.0]], [[5.0], [3.1]], [[0.1]], [[0.2], [5.1]]]
-    >>> DDSVM().fit(X, [1, 1, 0, 0]).predict([[[3.0], [9.0]], [[5.0]]])
+    >>> DDSVM().fit(X, [1, 1, 0, 0]).predict([[[3.0], [5.0]], [[0.1], [5.1]]])
     array([1, 0])
     """
 
@@ -67,11 +67,17 @@ class DDSVM(BagClassifier):
         self.random_state = random_state
         self.class_weight = class_weight
 
+    @property
+    def n_iter_(self) -> int:
+        """Most iterations of a start that led to a prototype."""
+        if hasattr(self, "estimators_"):
+            return max(e.n_iter_ for e in self.estimators_)
+        return max(1, int(self.prototypes_.n_iter.max()))
+
     def _fit(self, bags, y, w):
         positive, negative = self._best(bags, y > 0, w), self._best(bags, y < 0, w)
         self.n_positive_ = len(positive)
         self.prototypes_ = positive + negative
-        self.n_iter_ = max(1, int(self.prototypes_.n_iter.max()))
         Z = self._distances(bags)
         spread = Z.std(axis=0)
         self.center_, self.spread_ = Z.mean(axis=0), np.where(spread > 0, spread, 1.0)

@@ -7,11 +7,13 @@ from sklearn.utils.validation import check_is_fitted
 from skmil._density import unit_targets
 from skmil.bags import check_bags
 from skmil.kernels.marginalized import MarginalizedKernel
-from skmil.learners.base import BagClassifier, BagRegressor
+from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor
 from skmil.learners.svm import BagSVC, BagSVR
 
 
-class _Marginalized:
+class _Marginalized(BagEstimator):
+    kernel: MarginalizedKernel | None
+
     def _part(self, task: str):
         kernel = MarginalizedKernel() if self.kernel is None else clone(self.kernel)
         return kernel.set_params(task=task)
