@@ -207,9 +207,9 @@ def _scaled_dense(**step):
 
 
 def _boxes(kind: str, empirical: bool = False):
-    """A hard-margin machine on box counts, or on the empirical map of their 50th roots (Tao et al.)."""
-    kernel = BoxKernel(kind, power=1 / 50 if empirical else 1.0, random_state=0)
-    return BagSVC(EmpiricalMap(kernel) if empirical else kernel, C=1e10, max_iter=1_000_000)
+    """A hard-margin machine on the 50th roots of box counts, or on their empirical map (Tao et al.)."""
+    kernel = BoxKernel(kind, power=1 / 50, random_state=0)
+    return BagSVC(EmpiricalMap(kernel) if empirical else kernel, C=1e10, max_iter=10_000_000)
 
 
 _SVM_GRID = {"svm__C": C_GRID}
@@ -217,9 +217,9 @@ _CITATION_GRID = {"knn__n_references": [2, 4], "knn__n_citers": [2, 4, 6]}
 _ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0]}
 
 _GRAPH_GRID: dict[str, list] = {
-    "scale__method": ["standard", "none"],
+    "scale__method": ["minmax", "none"],
     "svm__kernel__power": [0.25, 1.0, 4.0],
-    "svm__C": [1.0, 100.0],
+    "svm__C": [10.0, 100.0],
 }
 _ISOLATION_GRID: dict[str, list] = {
     "scale__method": ["minmax", "standard", "none"],
@@ -228,10 +228,15 @@ _ISOLATION_GRID: dict[str, list] = {
 }
 
 
+def _in_unit_cube(**step):
+    """A pipeline that scales features to [0, 1], where zeros of texts stay zeros."""
+    return BagPipeline([("scale", BagScaler("minmax")), *step.items()])
+
+
 def _isolation(svm):
-    """Features in [0, 1], as zeros of texts stay zeros then, and a linear machine on isolation features."""
+    """A linear machine on isolation features."""
     embedding = IsolationEmbedding(200, 256, similarity_threshold=0.7, metric="auto", random_state=0)
-    return BagPipeline([("scale", BagScaler("minmax")), ("isolation", embedding), ("svm", svm)])
+    return _in_unit_cube(isolation=embedding, svm=svm)
 
 
 REGISTRY: dict[str, Method] = {
@@ -282,8 +287,8 @@ REGISTRY: dict[str, Method] = {
             "miGraph",
             "Zhou, Sun and Li 2009",
             "bags with similar groups of instances have the same label",
-            lambda: _scaled(svm=BagSVC(GraphKernel(gamma="scale"), C=10.0)),
-            lambda: _scaled(svm=BagSVR(GraphKernel(gamma="scale"), C=10.0, epsilon=0.05)),
+            lambda: _in_unit_cube(svm=BagSVC(GraphKernel(gamma="scale"), C=10.0)),
+            lambda: _in_unit_cube(svm=BagSVR(GraphKernel(gamma="scale"), C=10.0, epsilon=0.05)),
             grid=_GRAPH_GRID,
             regression_grid=_GRAPH_GRID,
         ),
