@@ -1,4 +1,4 @@
-"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain``."""
+"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain|reproduce``."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     was found.
     """
     try:
-        from skmil.cli.verbs import app
+        from skmil.cli.papers import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise

@@ -1,4 +1,4 @@
-"""How well the PPMM kernel agrees with the labels for each power p (Wang, Yang & Zha, ICML 2008, Figure 1)."""
+"""Agreement of the PPMM kernel with the labels for each power p (Wang, Yang & Zha, ICML 2008, Figure 1)."""
 
 from collections.abc import Mapping
 

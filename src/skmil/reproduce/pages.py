@@ -1,0 +1,201 @@
+"""Records -> pages: ours beside the published figure, the difference, and whether it is by chance."""
+
+import gzip
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+from skmil.methods import figures
+from skmil.records import Record
+from skmil.report.summary import corrected_error
+from skmil.reproduce.experiments import EXPERIMENTS
+from skmil.reproduce.table import Table, load_tables
+
+HEAD = """# Results
+
+Written by `skmil reproduce` from the records in `records/`. Accuracies are means over cross-validation
+folds; parameters are chosen by inner cross-validation on training bags only, and scalers, grids,
+partitions and mixtures are fitted inside the fold.
+
+"""
+
+NOTE = """Each cell: our accuracy in % ± standard deviation over folds; below it the published figure and
+the difference; * marks a difference with p < 0.05 by the corrected resampled t-test.
+"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one data set: our accuracy in percent, and the paper's where it has one."""
+
+    table: str
+    method: str
+    data: str
+    mean: float
+    sd: float
+    folds: int
+    published: float | None
+    p_value: float | None
+    fit_seconds: float
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published figure."""
+        return None if self.published is None else self.mean - self.published
+
+    @property
+    def verdict(self) -> str:
+        """Above, within one point, or below the published figure."""
+        if self.difference is None:
+            return "not published"
+        return (
+            "within one point" if abs(self.difference) <= 1 else "above" if self.difference > 0 else "below"
+        )
+
+
+def write_pages(out: Path) -> Path:
+    """Write a page for each table with records, an index and a summary; returns the index."""
+    cells, links = [], []
+    for table in load_tables():
+        rows = _rows(out / "records" / f"{table.name}.jsonl.gz")
+        if not rows:
+            continue
+        if table.kind == "accuracy":
+            own = accuracy_cells(table, [Record(**r) for r in rows])
+            cells += own
+            text = accuracy_page(table, own, _causes(out))
+        else:
+            merged = [{**r["task"], **r["result"]} for r in rows]
+            text = _head(table) + EXPERIMENTS[table.kind].page(table, merged, out)
+        (out / f"{table.name}.md").write_text(text, "utf-8")
+        links.append(f"| [{table.name}]({table.name}.md) | {table.paper} | {table.title} |")
+    (out / "summary.md").write_text(summary(cells), "utf-8")
+    toc = "\n".join(line.split("]")[0].split("[")[1] for line in links)
+    index = out / "index.md"
+    index.write_text(
+        HEAD
+        + summary(cells)
+        + "\n| table | paper | what |\n|---|---|---|\n"
+        + "\n".join(links)
+        + f"\n\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n",
+        "utf-8",
+    )
+    return index
+
+
+def accuracy_cells(table: Table, records: list[Record]) -> list[Cell]:
+    """One cell per method and data set of a table."""
+    groups: dict[tuple, list[Record]] = defaultdict(list)
+    for r in records:
+        groups[r.method, r.data].append(r)
+    return [
+        _cell(table, m, d, groups[m, d]) for m in table.methods for d in table.data if groups.get((m, d))
+    ]
+
+
+def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> str:
+    """Markdown of a table of accuracies."""
+    by_place = {(c.method, c.data): c for c in cells}
+    data = [d for d in table.data if any(c.data == d for c in cells)]
+    head = "| method | " + " | ".join(data) + " |\n|---|" + "---|" * len(data)
+    rows = [
+        f"| {m} | " + " | ".join(_show(by_place.get((m, d))) for d in data) + " |"
+        for m in table.methods
+        if any(c.method == m for c in cells)
+    ]
+    short = [c for c in cells if c.difference is not None and c.difference < -3]
+    found = [_cause(c, causes) for c in short]
+    missing = [f"- {cell}: {why}" for cell, why in table.leave_out.items()]
+    return (
+        _head(table)
+        + "\n".join([head, *rows])
+        + "\n\n"
+        + NOTE
+        + ("\n## More than three points below\n\n" + "\n".join(found) + "\n" if found else "")
+        + ("\n## Left out\n\n" + "\n".join(missing) + "\n" if missing else "")
+    )
+
+
+def summary(cells: list[Cell]) -> str:
+    """In how many cells we are above, within one point of, and below the published figure."""
+    compared = [c for c in cells if c.published is not None]
+    if not compared:
+        return "No accuracy table has been run yet.\n"
+    count = {v: sum(c.verdict == v for c in compared) for v in ("above", "within one point", "below")}
+    differs = sum(c.p_value is not None and c.p_value < 0.05 and c.verdict == "below" for c in compared)
+    return (
+        f"Of {len(compared)} cells with a published figure, {count['above']} are above it, "
+        f"{count['within one point']} within one point and {count['below']} below "
+        f"({differs} of those significantly, p < 0.05 by the corrected resampled t-test).\n"
+    )
+
+
+def chance(values: np.ndarray, against: float, test_ratio: float) -> float | None:
+    """Two-sided p-value, by the corrected resampled t-test, that folds have a mean of ``against``."""
+    error = corrected_error(values, test_ratio) if len(values) > 1 else 0.0
+    if error <= 0:
+        return None
+    return float(2 * stats.t.sf(abs(np.mean(values) - against) / error, len(values) - 1))
+
+
+def _cell(table: Table, method: str, data: str, records: list[Record]) -> Cell:
+    values = np.array([100 * (r.scores["accuracy"] or 0) for r in records])
+    ratio = float(np.mean([r.n_test / r.n_train for r in records]))
+    published = _published(table, method, data)
+    return Cell(
+        table=table.name,
+        method=method,
+        data=data,
+        mean=float(values.mean()),
+        sd=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+        folds=len(values),
+        published=published,
+        p_value=None if published is None else chance(values, published, ratio),
+        fit_seconds=float(np.mean([r.fit_seconds for r in records])),
+    )
+
+
+def _published(table: Table, method: str, data: str) -> float | None:
+    found = [
+        f for f in figures() if f.method == method and f.data == data and f.source.startswith(table.paper)
+    ]
+    return found[0].accuracy if found else None
+
+
+def _show(cell: Cell | None) -> str:
+    if cell is None:
+        return "–"
+    ours = f"**{cell.mean:.1f}** ± {cell.sd:.1f}"
+    if cell.published is None:
+        return ours
+    star = "*" if cell.p_value is not None and cell.p_value < 0.05 else ""
+    return f"{ours}<br>{cell.published:.1f} ({cell.difference:+.1f}{star})"
+
+
+def _cause(cell: Cell, causes: dict[str, str]) -> str:
+    why = causes.get(f"{cell.table} / {cell.method} / {cell.data}") or causes.get(
+        f"{cell.table} / {cell.method}"
+    )
+    return (
+        f"- {cell.method} on {cell.data} ({cell.difference:+.1f}): {why or 'the cause is not known yet.'}"
+    )
+
+
+def _causes(out: Path) -> dict[str, str]:
+    """Causes found for figures that fall short, from ``causes.json`` beside the pages."""
+    path = out / "causes.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def _rows(path: Path) -> list[dict]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()]
+
+
+def _head(table: Table) -> str:
+    return f"# {table.name}: {table.title}\n\n*{table.paper}.* {table.settings.get('note', '')}\n\n"

@@ -1,0 +1,105 @@
+"""The papers' tables: well-formed, run in miniature, resumed, and written beside the published figures."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skmil.methods import REGISTRY
+from skmil.reproduce import load_tables, reproduce
+from skmil.reproduce import run as running
+from skmil.reproduce.experiments import EXPERIMENTS
+from skmil.reproduce.experiments.base import pivot
+from skmil.reproduce.ledger import read_results, run_tasks
+from skmil.reproduce.pages import chance, summary
+
+TINY = replace(
+    load_tables(["tao-8"])[0],
+    methods=("MI-Kernel", "Minimax"),
+    data=("musk1",),
+    folds=2,
+    nested=False,
+    quick={},
+)
+
+
+@pytest.mark.parametrize("table", load_tables(), ids=lambda t: t.name)
+def test_tables_name_what_exists(table):
+    assert table.kind == "accuracy" or table.kind in EXPERIMENTS
+    names = {m.removesuffix(" (transduction)") for m in table.methods} - {"all"}
+    assert names <= set(REGISTRY)
+    quick = table.quickly()
+    assert quick.name == table.name and len(quick.cells()) <= max(1, len(table.cells()))
+
+
+def test_every_paper_has_its_tables():
+    papers = {t.name.split("-")[0] for t in load_tables()}
+    assert papers == {"tao", "gehler", "xu", "kwok", "wang", "assumptions"}
+    assert [t.name for t in load_tables(["gehler"])] == ["gehler-1", "gehler-2", "gehler-figure1"]
+    with pytest.raises(ValueError, match="no table 'tao-9'; there are tao-6"):
+        load_tables(["tao-9"])
+
+
+def test_a_table_from_records_to_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "load_tables", lambda names=None: [TINY])
+    seen = []
+    index = reproduce(["tao-8"], out=tmp_path, progress=lambda what, done, of: seen.append((done, of)))
+    assert seen == [(i, 4) for i in range(1, 5)]
+    page = (tmp_path / "tao-8.md").read_text("utf-8")
+    assert "MI-Kernel" in page and "86.4" in page and "musk1" in page
+    assert "Of 2 cells with a published figure" in index.read_text("utf-8")
+    records = gzip.decompress((tmp_path / "records" / "tao-8.jsonl.gz").read_bytes())
+    assert len(records.splitlines()) == 4
+    # A second run finds everything done and writes the same bytes.
+    before = (tmp_path / "records" / "tao-8.jsonl.gz").read_bytes()
+    reproduce(["tao-8"], out=tmp_path)
+    assert (tmp_path / "records" / "tao-8.jsonl.gz").read_bytes() == before
+
+
+def test_a_killed_experiment_goes_on(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    tasks = [{"x": i} for i in range(4)]
+    run_tasks(lambda t: {"y": t["x"] ** 2}, tasks[:2], path, 1, lambda *a: None)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"task": {"x": 2}, "res')  # killed in the middle of a line
+    calls = []
+    results = run_tasks(
+        lambda t: calls.append(t["x"]) or {"y": t["x"] ** 2}, tasks, path, 1, lambda *a: None
+    )
+    assert calls == [2, 3]
+    assert [r["y"] for r in results] == [0, 1, 4, 9]
+    assert len(read_results(path)) == 4
+    assert all(json.loads(line) for line in path.read_text("utf-8").splitlines())
+
+
+def test_mechanisms_from_task_to_page(tmp_path):
+    table = load_tables(["wang-figure1"])[0].quickly()
+    experiment = EXPERIMENTS["mechanisms"]
+    results = [{**t, "p": float(t["mechanism"])} for t in experiment.tasks(table, [])]
+    page = experiment.page(table, results, tmp_path)
+    assert "for 2 of 2 seeds" in page
+    assert (tmp_path / "wang-figure1.png").stat().st_size > 1000
+
+
+def test_assumptions_are_measured():
+    table = load_tables(["assumptions"])[0].quickly()
+    task = {"method": "MI-Kernel", "concept": "single", "seed": 0}
+    found = EXPERIMENTS["assumptions"].run(table, task)
+    assert 0 <= found["attacked"] <= 1 and found["as in training"] > 0.8
+
+
+def test_chance_is_the_corrected_t_test():
+    values = np.array([80.0, 82, 85, 79, 90])
+    error = np.sqrt(values.var(ddof=1) * (1 / 5 + 0.25))
+    expected = 2 * stats.t.sf((values.mean() - 75) / error, 4)
+    assert chance(values, 75.0, 0.25) == pytest.approx(expected)
+    assert chance(np.array([80.0, 80.0]), 75.0, 0.25) is None
+
+
+def test_pivot_and_summary():
+    rows = [{"m": "a", "d": 1, "v": 1.0}, {"m": "a", "d": 1, "v": 3.0}, {"m": "b", "d": 2, "v": 5.0}]
+    assert "| a | 2.0 ± 1.4 | – |" in pivot(rows, ["m"], "d", "v")
+    assert "No accuracy table" in summary([])
