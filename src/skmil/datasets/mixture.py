@@ -1,4 +1,4 @@
-"""Bags whose label depends on how many instances come from some components (Wang, Yang & Zha, ICML 2008)."""
+"""Bags whose labels follow one of three mechanisms: the synthetic sets of Wang, Yang & Zha (ICML 2008)."""
 
 import numpy as np
 
