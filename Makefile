@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/skmil bench --data musk1 --methods demo --folds 10 --out demo
@@ -18,6 +18,19 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# Needs the benchmark sets of the papers in the folder SKMIL_DATA; goes on where it was stopped.
+results: $(VENV)/.test
+	$(BIN)/skmil reproduce --jobs -1 --out docs/results
+
+$(VENV)/.docs: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
 
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

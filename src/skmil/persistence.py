@@ -17,7 +17,14 @@ from skmil.formats._files import replacing
 # What may be inside a model, besides what skops trusts itself (public scikit-learn estimators, NumPy
 # arrays, plain Python values): the classes of these packages, sparse matrices, and the private helpers
 # that fitted estimators of scikit-learn hold.
-_PACKAGES = ("skmil.bags", "skmil.preprocessing", "skmil.kernels", "skmil.embeddings", "skmil.learners")
+_PACKAGES = (
+    "skmil.bags",
+    "skmil._density",
+    "skmil.preprocessing",
+    "skmil.kernels",
+    "skmil.embeddings",
+    "skmil.learners",
+)
 _HELPERS = frozenset(
     {
         "scipy.sparse._csc.csc_array",

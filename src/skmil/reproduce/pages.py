@@ -192,9 +192,15 @@ def _causes(out: Path) -> dict[str, str]:
 
 
 def _rows(path: Path) -> list[dict]:
-    if not path.exists():
+    """Records of a table: of a run that goes on or was interrupted, else the compressed ones."""
+    plain = path.with_suffix("")
+    if plain.exists():
+        text = plain.read_text("utf-8").rpartition("\n")[0]
+    elif path.exists():
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    else:
         return []
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()]
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _head(table: Table) -> str:
