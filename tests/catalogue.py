@@ -96,7 +96,7 @@ PREPROCESSORS = [BagScaler(), BagScaler("robust", equal_bags=True), BagGrid(fact
 
 CLASSIFIERS = [
     GMIL1(n_clusters=6, random_state=0),
-    GMIL2(n_cuts=3, n_clusters=6, random_state=0),
+    GMIL2(n_clusters=6, random_state=0),
     BagSVC(BoxKernel(epsilon=0.3, power=0.2, random_state=0), C=100.0),
     DD(max_starts=10, random_state=0),
     EMDD(max_starts=10, random_state=0),

@@ -20,7 +20,7 @@ def make_gmil(
 
     A bag is positive iff at least ``r`` of these hold: an attraction point has an instance within
     ``radius`` (largest difference of a feature), a repulsion point has none. A toss of a coin decides
-    whether a bag has an instance near a point; the other instances are uniform in the rest of the unit cube.
+    whether a bag has an instance near a point; the other instances are uniform in the rest of the cube.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _balanced(propose, label, n_bags: int, concept) -> Bunch:
         )
     y = np.arange(n_bags) % 2
     take = {c: iter(made[c]) for c in made}
-    return Bunch(data=Bags.from_list([next(take[c]) for c in y]), target=y, concept=concept)
+    return Bunch(data=Bags.from_list([next(take[int(c)]) for c in y]), target=y, concept=concept)
 
 
 def _place(rng, points, counts, bag_size, radius) -> np.ndarray:
@@ -148,9 +148,11 @@ def _near(bag, points, radius) -> np.ndarray:
 
 def _apart(rng, k: int, d: int, distance: float) -> np.ndarray:
     """Points of the unit cube that keep a distance in some feature, so that their regions do not touch."""
-    for _ in range(10_000):
-        points = rng.uniform(0.15, 0.85, (k, d))
-        gap = np.abs(points[:, None] - points).max(axis=2) + np.eye(k)
-        if gap.min() >= distance:
+    points = np.empty((0, d))
+    for _ in range(200 * k):
+        new = rng.uniform(0.15, 0.85, (1, d))
+        if (np.abs(points - new).max(axis=1) >= distance).all():
+            points = np.vstack([points, new])
+        if len(points) == k:
             return points
     raise ValueError(f"{k} points do not fit at a distance of {distance:g}; use fewer, or a smaller radius")

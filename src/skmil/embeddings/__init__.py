@@ -1,6 +1,7 @@
 """Embeddings: bag -> vector."""
 
 from skmil.embeddings.base import BagEmbedding
+from skmil.embeddings.boxes import BoxEmbedding
 from skmil.embeddings.fisher import FisherEmbedding
 from skmil.embeddings.isolation import IsolationEmbedding
 from skmil.embeddings.mean import MeanEmbedding, MeanStdEmbedding, MinMaxEmbedding
@@ -9,6 +10,7 @@ from skmil.embeddings.posterior import PosteriorEmbedding
 
 __all__ = [
     "BagEmbedding",
+    "BoxEmbedding",
     "FisherEmbedding",
     "IsolationEmbedding",
     "MeanEmbedding",

@@ -8,6 +8,7 @@ from skmil.kernels.box.kernel import LEVELS
 from skmil.learners.base import BagClassifier
 from skmil.preprocessing import BagGrid
 
+ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
 
 
@@ -67,10 +68,10 @@ class GMIL1(BagClassifier):
 
     def __init__(
         self,
-        n_clusters=20,
-        alpha=1.3,
+        n_clusters=30,
+        alpha=1.1,
         theta=1.0,
-        max_iter=50,
+        max_iter=200,
         grid="auto",
         class_weight=None,
         random_state=None,
@@ -82,6 +83,13 @@ class GMIL1(BagClassifier):
         self.grid = grid
         self.class_weight = class_weight
         self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Group the boxes and run Winnow; more than two classes go one against the rest."""
+        super().fit(X, y, sample_weight)
+        if len(self.classes_) > 2:
+            self.n_iter_ = max(e.n_iter_ for e in self.estimators_)
+        return self
 
     def _fit(self, bags, y, w):
         if not self.alpha > 1 or not self.theta > 0 or not 1 <= self.n_clusters <= 60:
@@ -99,16 +107,15 @@ class GMIL1(BagClassifier):
         self.lower_, self.upper_, size = group_boxes(centers, self.grid_.s_, self._cuts(centers))
         self.size_ = np.exp(size - size.max())
         self.size_ /= self.size_.sum()
-        active = self._attributes(bags)
-        self._merge(active)
-        self._winnow(active if len(self.size_) == active.shape[1] else self._attributes(bags), y, w)
+        self._winnow(self._merge(self._attributes(bags)), y, w)
 
     def _cuts(self, centers: np.ndarray) -> list[np.ndarray]:
         """Values of each feature at which boxes are told apart: those of all representatives."""
         return [np.unique(c) for c in centers.T]
 
-    def _merge(self, active: np.ndarray) -> None:
-        """GMIL-1 keeps all groups."""
+    def _merge(self, active: np.ndarray) -> np.ndarray:
+        """Attributes of the groups to keep: all of them."""
+        return active
 
     def _attributes(self, bags) -> np.ndarray:
         """a_i(P): (bags, groups), block by block of groups."""
@@ -129,7 +136,7 @@ class GMIL1(BagClassifier):
         for n_iter in range(1, self.max_iter + 1):
             self.n_iter_, mistakes = n_iter, 0
             for a, label, weight in zip(active, y, w, strict=True):
-                guess = 1.0 if self._scores(a[None])[0] >= 0 else -1.0
+                guess = 1.0 if self._scores(a[None])[0] > 0 else -1.0
                 if guess != label:
                     step = 0.5 * (label - guess) * weight * np.log(self.alpha)
                     self.hit_[a] = np.clip(self.hit_[a] + step, -300, 300)
@@ -139,13 +146,12 @@ class GMIL1(BagClassifier):
                 break
 
     def _scores(self, active: np.ndarray) -> np.ndarray:
-        """Log of the weighted sum over theta."""
+        """Log of the weighted sum over theta; the border itself, up to rounding, counts as positive."""
         total = active @ (self.size_ * np.exp(self.hit_)) + ~active @ (self.size_ * np.exp(self.missed_))
-        return np.log(total / self.theta)
+        return np.log(total / self.theta) + ROUNDING
 
     def _decision(self, bags):
-        # On the border, where log(total / theta) is 0, the rule says positive.
-        return np.nextafter(self._scores(self._attributes(bags)), np.inf)
+        return self._scores(self._attributes(bags))
 
 
 class GMIL2(GMIL1):
@@ -169,10 +175,10 @@ class GMIL2(GMIL1):
     def __init__(
         self,
         n_cuts=6,
-        n_clusters=30,
-        alpha=1.3,
+        n_clusters=40,
+        alpha=1.1,
         theta=1.0,
-        max_iter=50,
+        max_iter=200,
         grid="auto",
         class_weight=None,
         random_state=None,
@@ -191,6 +197,7 @@ class GMIL2(GMIL1):
         _, first, group = np.unique(active[:, order], axis=1, return_index=True, return_inverse=True)
         self.size_ = np.bincount(group.ravel(), self.size_[order])
         self.lower_, self.upper_ = self.lower_[order][first], self.upper_[order][first]
+        return active[:, order][:, first]
 
 
 def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):

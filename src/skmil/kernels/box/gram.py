@@ -113,17 +113,15 @@ class Counter:
         """Count what many entries need: shared boxes where they pay, |B(P)| of all bags."""
         base = base_kinds(kinds)
         if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
-            self.prepare_own()
+            self.prepare_own(kinds)
         other = self.sizes if symmetric else self.sizes[n_rows:]
         if self._sharing_pays(self.sizes[:n_rows].mean() * other.mean()):
             self.shared, boxes = share_boxes(self.T, base, self._delta(kinds), self.plan)
             self.report.boxes += boxes
 
-    def prepare_own(self) -> None:
-        """Find log |B(P)| of all bags to epsilon / 2 and delta / 4."""
-        if self._sharing_pays(self.sizes.mean() ** 2):
-            self.own, boxes = share_own(self.T, self.plan)
-            self.report.add("shared", (~np.isnan(self.own)).sum(), boxes, self.plan.epsilon / 2)
+    def prepare_own(self, kinds) -> None:
+        """Find log |B(P)| of all bags."""
+        self._set_promise(kinds)
         missing = np.flatnonzero(np.isnan(self.own))
         parts = [missing[s] for s in slices(len(missing), 16)]
         for bags, (values, report) in zip(parts, map_blocks(self._alone, parts), strict=True):
@@ -137,11 +135,19 @@ class Counter:
     def counts(self, first, second, kinds):
         """Log counts of the pairs (first[e], second[e]) for each kind, and a report."""
         report = Report()
+        self._set_promise(kinds)
         out = self._base(first, second, base_kinds(kinds), self._delta(kinds), report)
         if "or" in kinds or "and/or" in kinds:
             out["or"] = self._or(first, second, out["and"], report)
             out["and/or"] = np.minimum(0.0, out["and"] - out["or"])
         return {k: out[k] for k in kinds}, report
+
+    def _set_promise(self, kinds) -> None:
+        """How well |B(P)| must be known: better where k_or is made of it."""
+        parts = {"or", "and/or"} & set(kinds)
+        self.promise = (
+            (self.plan.epsilon / 2, self.plan.delta / 4) if parts else (self.plan.epsilon, self.plan.delta)
+        )
 
     def _delta(self, kinds) -> float:
         """The share of delta that k_and may spend: all of it, or half where k_or takes the rest."""
@@ -204,7 +210,7 @@ class Counter:
         return out
 
     def _own(self, bags, report) -> np.ndarray:
-        """Log |B(P)| of each bag to epsilon / 2 and delta / 4, as ``prepare`` found it or anew."""
+        """Log |B(P)| of each bag, as ``prepare`` found it or anew."""
         values = self.own[bags]
         for e in np.flatnonzero(np.isnan(values)):
             values[e : e + 1], found = self._alone(bags[e : e + 1])
@@ -216,8 +222,8 @@ class Counter:
         values = np.empty(len(bags))
         small = self._is_small(bags, bags)
         values[small] = self._exact(bags[small], bags[small], "or", report)
-        rest, plan = bags[~small], self.plan
-        values[~small] = self._sampled(rest, rest, ["or"], plan.epsilon / 2, plan.delta / 4, report)[:, 0]
+        rest = bags[~small]
+        values[~small] = self._sampled(rest, rest, ["or"], *self.promise, report)[:, 0]
         return values, report
 
     def _bag_volumes(self, bags, report) -> np.ndarray:
@@ -276,23 +282,6 @@ def share_boxes(T: Table, kinds, delta: float, plan: Plan):
         with np.errstate(divide="ignore"):
             out[k] = np.where(sure[k], np.log(first / S) + log_u, np.nan)
     return out, S
-
-
-def share_own(T: Table, plan: Plan):
-    """Log |B(P)| of all bags from shared boxes, NaN where not certain; boxes drawn."""
-    M, n = shared.masks(T), len(T.offsets) - 1
-    first, second = np.zeros(n), np.zeros(n)
-    S, sure = 0, np.zeros(n, bool)
-    while S < MOST_BOXES // 4 and not sure.all():
-        boxes = shared.draw_boxes(T, 8 * shared.BLOCK, plan.seed, S)
-        counts = shared.inside(T, M, boxes)
-        weights = 1.0 / counts.sum(axis=1)
-        first += weights @ (counts > 0)
-        second += weights**2 @ (counts > 0)
-        S += len(boxes)
-        sure = shared.certified(S, first, second, 1.0, plan.epsilon / 2, plan.delta / 4)
-    with np.errstate(divide="ignore"):
-        return np.where(sure, np.log(first / S) + shared.log_volume(T), np.nan), S
 
 
 def _add_boxes(T, M, start, n, seed, sums) -> None:

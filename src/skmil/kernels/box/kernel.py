@@ -54,9 +54,9 @@ class BoxKernel(BagKernel):
         "exact" refuses what is hopeless; "pairwise" samples boxes for each pair of bags and stops when
         sure; "shared" draws ``n_boxes`` boxes for the whole data set: positive semidefinite, no promise;
         "coverage" is the paper's own algorithm, the slow reference; "auto" takes for each entry the
-        cheapest of the first three that keeps the promise. The bits of an entry do not depend on threads, on
-        the order of instances or on the block it is computed in (on the latter only up to the promise
-        where boxes are shared).
+        cheapest of the first three that keeps the promise. The bits of an entry do not depend on
+        threads, on the order of instances or on the block it is computed in (on the latter only up to
+        the promise where boxes are shared).
     epsilon, delta : float
         Relative error of a count, and the probability of missing it.
     power : float
@@ -134,6 +134,7 @@ class BoxKernel(BagKernel):
         self._check_parameters()
         bags = bags.to_dense()
         self.key_ = random_key(self.random_state)
+        self.report_ = Report()
         self._fit_space(bags)
         T = self._table(bags)
         self.order_ = selective_first(T.z)
@@ -194,7 +195,7 @@ class BoxKernel(BagKernel):
         i = np.arange(len(T.offsets) - 1)
         counter = Counter(T, self._plan())
         if self.kind != "min":
-            counter.prepare_own()
+            counter.prepare_own((self.kind,))
         return counter.counts(i, i, (self.kind,))[0][self.kind]
 
     def _ready(self, A: Bags, B: Bags) -> "BoxKernel":
@@ -208,14 +209,22 @@ class BoxKernel(BagKernel):
         A = A.to_dense()
         B = A if symmetric else B.to_dense()
         if self.align is not None:
-            out, caller.report_ = self._aligned(A, B, kinds)
+            out, report = self._aligned(A, B, kinds)
         elif self.method == "shared":
             out = self._shared(self._inside(A), self._inside(B), kinds)
-            caller.report_ = Report({"shared": len(A) * len(B) * len(kinds)}, len(self.boxes_), np.nan)
+            report = Report({"shared": len(A) * len(B) * len(kinds)}, len(self.boxes_), np.nan)
         else:
             T = self._table(A if symmetric else Bags.concat([A, B]))
-            out, caller.report_ = log_grams(T, len(A), symmetric, kinds, self._plan())
+            out, report = log_grams(T, len(A), symmetric, kinds, self._plan())
+        caller._note(report)
         return out
+
+    def _note(self, report: Report) -> None:
+        """Keep the report in the object that ``fit`` made: a call changes no attribute."""
+        if hasattr(self, "report_"):
+            vars(self.report_).update(vars(report))
+        else:
+            self.report_ = report
 
     def _aligned(self, A: Bags, B: Bags, kinds):
         """Every pair of bags in coordinates of its own."""

@@ -160,20 +160,26 @@ def _inside(z, M, boxes):
             extra = 0 < e and M.starts[j, e] - M.starts[j, e - 1] > 0
             if extra and z[M.order[j, M.starts[j, e] - 1], j] >= t:
                 # The step below t holds points on both sides: keep it, then drop those that miss t.
-                alive &= M.bits[j, e - 1]
+                _keep(alive, M.bits[j, e - 1])
                 for k in range(M.starts[j, e - 1], M.starts[j, e]):
                     r = M.order[j, k]
                     if z[r, j] < t:
                         b = M.bit_of[r]
                         alive[b >> 6] &= ~(np.uint64(1) << np.uint64(b & 63))
             else:
-                alive &= M.bits[j, e]
+                _keep(alive, M.bits[j, e])
         for k in range(n):
             total = np.uint64(0)
             for w in range(M.words[k], M.words[k + 1]):
                 total += _popcount(alive[w])
             out[i, k] = total
     return out
+
+
+@njit
+def _keep(alive, bits):
+    for w in range(len(alive)):
+        alive[w] &= bits[w]
 
 
 @njit

@@ -29,7 +29,7 @@ key : (n,) one 64-bit fingerprint per bag that knows its points but not their or
 """
 
 
-def lengths(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def lengths(X: np.ndarray, low, high) -> np.ndarray:
     """z(p) for each row p of X."""
     return np.hstack([X - low, high - X])
 

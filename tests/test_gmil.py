@@ -1,0 +1,158 @@
+"""Generators of generalized concepts, and the machines that learn them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+
+from skmil.datasets import make_counts, make_gmil
+from skmil.embeddings import BoxEmbedding
+from skmil.kernels import BoxKernel, EmpiricalMap, SetKernel
+from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC
+from skmil.learners.winnow import group_boxes
+from skmil.preprocessing import BagGrid
+from tests import naive
+
+
+def near(bag, point, radius):
+    return [np.abs(x - point).max() <= radius for x in bag]
+
+
+def test_gmil_labels_follow_the_concept():
+    made = make_gmil(60, n_attraction=2, n_repulsion=2, r=3, random_state=1)
+    c = made.concept
+    for bag, y in zip(made.data, made.target, strict=True):
+        hit = sum(any(near(bag, p, c.radius)) for p in c.attraction)
+        missed = sum(not any(near(bag, p, c.radius)) for p in c.repulsion)
+        assert y == (hit + missed >= c.r)
+    assert made.target.mean() == 0.5
+
+
+def test_count_labels_follow_the_concept():
+    made = make_counts(60, n_points=2, low=1, high=2, random_state=1)
+    c = made.concept
+    for bag, y in zip(made.data, made.target, strict=True):
+        assert y == all(c.low <= sum(near(bag, p, c.radius)) <= c.high for p in c.points)
+
+
+def test_same_seed_same_bags():
+    assert make_gmil(10, random_state=3).data == make_gmil(10, random_state=3).data
+    assert make_gmil(10, random_state=3).data != make_gmil(10, random_state=4).data
+
+
+@pytest.mark.parametrize(
+    ("make", "params", "message"),
+    [
+        (make_gmil, {"r": 9}, "r is 9"),
+        (make_gmil, {"n_attraction": 500}, "do not fit"),
+        (make_counts, {"low": 3, "high": 1}, "low is 3"),
+        (make_counts, {"n_points": 9}, "cannot hold"),
+    ],
+)
+def test_bad_concepts(make, params, message):
+    with pytest.raises(ValueError, match=message):
+        make(20, **params)
+
+
+def score(model, made, n_train):
+    X, y = made.data, made.target
+    return model.fit(X[:n_train], y[:n_train]).score(X[n_train:], y[n_train:])
+
+
+def test_repulsion_is_learned_by_boxes_and_not_by_the_set_kernel():
+    gain = []
+    for seed in range(3):
+        made = make_gmil(260, n_attraction=1, n_repulsion=1, radius=0.15, random_state=seed)
+        boxes = score(BagSVC(EmpiricalMap(BoxKernel(random_state=0)), C=1e4), made, 160)
+        sets = score(BagSVC(SetKernel(normalization="cosine"), C=10), made, 160)
+        assert boxes > 0.75
+        gain.append(boxes - sets)
+    assert np.mean(gain) > 0.05
+
+
+def test_counts_are_learned_by_k_min_better_than_by_k_and():
+    gain = []
+    for seed in range(3):
+        made = make_counts(260, random_state=seed)
+        k_min, k_and = (BoxKernel(kind, epsilon=0.2, random_state=0) for kind in ("min", "and"))
+        gain.append(score(BagSVC(k_min, C=100), made, 160) - score(BagSVC(k_and, C=100), made, 160))
+    assert np.mean(gain) > 0.05
+
+
+def test_embedding_estimates_the_kernel_and_feeds_a_linear_machine():
+    made = make_gmil(80, n_attraction=1, n_repulsion=1, random_state=0)
+    for kind in ("and", "min"):
+        e = BoxEmbedding(kind, n_boxes=3000, random_state=0).fit(made.data)
+        Z = e.transform(made.data)
+        K = BoxKernel(kind, "shared", n_boxes=3000, random_state=0).fit_transform(made.data)
+        assert_allclose((Z @ Z.T).toarray(), K, atol=1e-10)
+    model = BagPipeline(
+        [("boxes", BoxEmbedding(n_boxes=2000, random_state=0)), ("lr", LogisticRegression(C=1e4))]
+    )
+    assert model.fit(made.data, made.target).score(made.data, made.target) > 0.8
+
+
+class TestWinnow:
+    def test_groups_partition_the_boxes(self):
+        centers, s = np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 2.0]]), np.array([4, 3])
+        cuts = [np.unique(c) for c in centers.T]
+        lower, upper, size = group_boxes(centers, s, cuts)
+        held: dict = {}
+        for box in naive.boxes(s):
+            inside = tuple(all(a <= x <= b for x, (a, b) in zip(c, box, strict=True)) for c in centers)
+            held.setdefault(inside, []).append(box)
+        held.pop((False, False, False))
+        assert len(size) == len(held)
+        for low, high, n in zip(lower, upper, size, strict=True):
+            inside = tuple(bool(((low <= c) & (c <= high)).all()) for c in centers)
+            assert_allclose(np.exp(n), len(held[inside]))
+            largest = max(np.prod([b - a + 1 for a, b in box]) for box in held[inside])
+            assert np.prod(high - low + 1) == largest
+
+    def test_attributes_and_rule(self):
+        made = make_gmil(40, n_attraction=1, n_repulsion=0, random_state=0)
+        model = GMIL1(n_clusters=8, random_state=0).fit(made.data, made.target)
+        bag = model.grid_.transform(made.data[:1])[0]
+        a = np.array(
+            [
+                any(((low <= x) & (x <= high)).all() for x in bag)
+                for low, high in zip(model.lower_, model.upper_, strict=True)
+            ]
+        )
+        total = sum(model.size_ * np.where(a, np.exp(model.hit_), np.exp(model.missed_)))
+        assert_allclose(model.decision_function(made.data[:1]), np.log(total / model.theta), atol=1e-11)
+
+    @pytest.mark.parametrize(
+        "learner", [GMIL1(n_clusters=40, random_state=0), GMIL2(n_cuts=12, n_clusters=60, random_state=0)]
+    )
+    def test_learns_a_presence_concept(self, learner):
+        made = make_gmil(200, n_attraction=1, n_repulsion=0, radius=0.2, random_state=0)
+        assert score(learner, made, 120) > 0.72
+
+    def test_too_many_groups_are_refused_with_an_estimate(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.uniform(size=(200, 10)), np.arange(200) % 2
+        with pytest.raises(ValueError, match=r"make up to .* groups of boxes"):
+            GMIL1(n_clusters=60, random_state=0).fit(X, y)
+
+    def test_merging_keeps_predictions_on_training_bags(self):
+        made = make_gmil(60, random_state=0)
+        cuts = {"n_cuts": 60, "n_clusters": 12, "random_state": 0}
+        merged = GMIL2(**cuts).fit(made.data, made.target)
+        whole = GMIL1(n_clusters=12, random_state=0).fit(made.data, made.target)
+        assert len(merged.size_) <= len(whole.size_)
+        assert_allclose(merged.decision_function(made.data), whole.decision_function(made.data), atol=1e-9)
+
+    def test_bad_parameters(self):
+        made = make_gmil(10, random_state=0)
+        for params in ({"alpha": 1.0}, {"theta": 0.0}, {"n_clusters": 0}):
+            with pytest.raises(ValueError, match="alpha must be larger than 1"):
+                GMIL1(**params).fit(made.data, made.target)
+        with pytest.raises(ValueError, match="n_cuts"):
+            GMIL2(n_cuts=0).fit(made.data, made.target)
+
+
+def test_integers_and_grid_are_taken_as_given():
+    X = [[[1.0, 2.0]], [[5.0, 9.0]], [[2.0, 2.0]], [[6.0, 8.0]]]
+    assert_array_equal(GMIL1(random_state=0).fit(X, [0, 1, 0, 1]).grid_.s_, [7, 9])
+    assert_array_equal(GMIL1(grid=BagGrid(levels=4), random_state=0).fit(X, [0, 1, 0, 1]).grid_.s_, [6, 6])
