@@ -19,7 +19,7 @@ release = skmil.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
+    "numpydoc",
     "sphinx.ext.viewcode",
     "sphinx-mathjax-offline",
     "sphinx_gallery.gen_gallery",
@@ -27,10 +27,12 @@ extensions = [
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 html_theme = "furo"
 html_title = "skmil"
-exclude_patterns = ["_build"]
-suppress_warnings = ["config.cache"]
+exclude_patterns = ["_build", "results/summary.md"]
+# A class is shown on its method's page and in the reference, so what it names stands twice.
+suppress_warnings = ["config.cache", "ref.citation", "ref.python"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
@@ -121,3 +123,9 @@ def write_method_pages() -> None:
 
 
 write_method_pages()
+
+
+def setup(app):
+    """Leave out what scikit-learn adds to every estimator."""
+    added = re.compile(r"(set_\w+_request|get_metadata_routing|set_output)$")
+    app.connect("autodoc-skip-member", lambda app, what, name, *rest: True if added.match(name) else None)

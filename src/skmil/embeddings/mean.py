@@ -20,7 +20,7 @@ class MeanEmbedding(BagEmbedding):
     """
 
     def contributions(self, X, w) -> list[np.ndarray]:
-        """<x, w> / |B| for each instance x of a bag B; they add up to <mean of B, w>."""
+        """``<x, w> / |B|`` for each instance x of a bag B; they add up to ``<mean of B, w>``."""
         check_is_fitted(self)
         bags = check_bags(self, X, reset=False)
         return bags.split(bags.instances @ np.ravel(w) / np.repeat(bags.sizes, bags.sizes))

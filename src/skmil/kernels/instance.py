@@ -21,7 +21,7 @@ class InstanceKernel:
     Parameters
     ----------
     kind : "rbf", "linear", "poly" or a function (X, Y) -> matrix
-        exp(-gamma |x - y|^2), <x, y>, (gamma <x, y> + coef0)^degree.
+        ``exp(-gamma |x - y|^2)``, ``<x, y>``, ``(gamma <x, y> + coef0)^degree``.
     power : float
         The kernel is raised to this power, entry by entry (a fraction keeps the sign).
     """

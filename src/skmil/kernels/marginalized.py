@@ -42,7 +42,8 @@ class MarginalizedKernel(BagKernel):
         P(h | D) in proportion to the training accuracy of h (MG-ACC; targets: one minus the squared error,
         rescaled to [0, 1]) or to its density (MG-DDV).
     label_kernel : "auto", "equal", "linear" or "gaussian"
-        :math:`k_c`: 1[c = c'], 1 - |c - c'| or :math:`e^{-\beta (c - c')^2}`. "auto" is "equal" for classes
+        :math:`k_c`: :math:`1[c = c']`, :math:`1 - |c - c'|` or :math:`e^{-\beta (c - c')^2}`.
+        "auto" is "equal" for classes
         and "gaussian" for targets, where two labels are never equal.
     gamma : float, "scale" or "median"
         Of :math:`k_x`, as in ``SetKernel``.

@@ -34,14 +34,14 @@ class AnnealedSVM(BagClassifier):
     while the temperature T falls from ``start_temperature`` C by ``cooling`` to 0. Without annealing it is
     the heuristic that starts, and stays, at T = 0. A bag's decision value is the largest of its instances'.
 
-    =============  ====================================================  ==================
-    ``assumption``  what is hidden in a positive bag                      annealed / at T = 0
-    =============  ====================================================  ==================
+    =============  ====================================================  ===================
+    assumption     what is hidden in a positive bag                      annealed / at T = 0
+    =============  ====================================================  ===================
     "labels"       a label for each instance, at least one positive      AL-SVM / mi-SVM
     "labels"       the same, about ``positive_share`` of them positive   ALP-SVM
     "witness"      which instance is positive; the others do not count   AW-SVM / MI-SVM
     "convex"       a convex combination of instances that is positive    MICA at T = 0
-    =============  ====================================================  ==================
+    =============  ====================================================  ===================
 
     Cost: with N instances, :math:`O(N^2 d)` time once and :math:`8 N^2` bytes for the Gram matrix; each
     w-step starts from the last one. Features (``kernel="linear"``, ``n_components``) instead take
@@ -98,7 +98,7 @@ class AnnealedSVM(BagClassifier):
         Number of alternations; the largest of the machines where there are more than two classes.
     kernel_ : the instance kernel
     support_instances_, coef_, intercept_ :
-        f(x) = sum of coef_ k(x, support_instances_) + intercept_; with ``support_instances_`` None, coef_
+        ``f(x) = sum of coef_ k(x, support_instances_) + intercept_``; where there are none, ``coef_``
         are the weights of the features.
 
     References
