@@ -19,7 +19,7 @@ class Spectrum:
     effective_rank : float
         exp of the entropy of the absolute eigenvalues: between 1 and n.
     diagonal_dominance : float
-        Median of log10(sqrt(K_ii K_jj) / |K_ij|), i != j: 50 on Musk for box counts; near 0 is healthy.
+        Median of ``log10(sqrt(K_ii K_jj) / |K_ij|)``, i != j: 50 on Musk for box counts; near 0 is healthy.
     """
 
     eigenvalues: np.ndarray
