@@ -26,6 +26,7 @@ def test_overrides_reach_the_step_that_has_them():
     assert skmil.method("MI-Kernel", C=3).get_params()["svm__C"] == 3
     assert skmil.method("MI-Kernel", gamma=0.5).get_params()["svm__kernel__gamma"] == 0.5
     assert skmil.method("MI-Kernel", svm__tol=0.1).get_params()["svm__tol"] == 0.1
+    assert skmil.method("DD", verbose=True).get_params()["dd__verbose"] is True
     assert skmil.method("MI-Kernel", equal_bags=True).get_params()["scale__equal_bags"] is True
 
 

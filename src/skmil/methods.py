@@ -185,9 +185,9 @@ def _check_task(task: str) -> None:
 def _locate(estimator, name: str) -> str:
     """Full name of a parameter: as given, or of the last and shallowest step that has it."""
     params = estimator.get_params(deep=True)
-    if name in params:
-        return name
     found = [p for p in params if p.endswith(f"__{name}")]
+    if name in params and not (found and hasattr(estimator, "steps")):
+        return name  # a pipeline's own ``verbose`` is not what is meant where a step has one
     if not found:
         known = sorted({p.rsplit("__", 1)[-1] for p in params if not p.startswith(("memory", "steps"))})
         raise ValueError(f"no parameter {name!r}; this method has {', '.join(known)}")

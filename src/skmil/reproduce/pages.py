@@ -88,13 +88,19 @@ def write_pages(out: Path) -> Path:
 
 
 def accuracy_cells(table: Table, records: list[Record]) -> list[Cell]:
-    """One cell per method and data set of a table."""
-    groups: dict[tuple, list[Record]] = defaultdict(list)
+    """One cell per method and data set of a table, where all folds of a repetition are done.
+
+    A folder may hold a quick run as well; the one with most folds counts.
+    """
+    groups: dict[tuple, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for r in records:
-        groups[r.method, r.data].append(r)
-    return [
-        _cell(table, m, d, groups[m, d]) for m in table.methods for d in table.data if groups.get((m, d))
-    ]
+        groups[r.method, r.data][r.folds].append(r)
+    cells = []
+    for m in table.methods:
+        for d in table.data:
+            whole = [rs for folds, rs in sorted(groups[m, d].items()) if len(rs) >= folds]
+            cells += [_cell(table, m, d, whole[-1])] if whole else []
+    return cells
 
 
 def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> str:

@@ -11,7 +11,7 @@ from skmil.evaluation import decision_values
 from skmil.methods import methods
 from skmil.reproduce.experiments.base import Experiment, pivot
 
-CONCEPTS = ("single", "double", "frequency", "repulsion", "count")
+CONCEPTS = ("repulsion", "count", "single", "double", "frequency")
 
 READING = """AUC of each method on concepts with a known rule. *single*: a positive bag holds an instance of
 the concept; *double*: instances of two concepts; *frequency*: one of each, where negative bags
@@ -36,7 +36,7 @@ def tasks(table, data):
     """Every method on every concept, for several seeds."""
     names = methods("classification") if table.methods == ("all",) else table.methods
     seeds = range(table.settings["seeds"])
-    return [{"method": m, "concept": c, "seed": s} for m in names for c in CONCEPTS for s in seeds]
+    return [{"method": m, "concept": c, "seed": s} for c in CONCEPTS for m in names for s in seeds]
 
 
 def run(table, task):
