@@ -174,10 +174,11 @@ for _name in ("AnnealedSVM", "InstanceLabelSVM", "WitnessSVM", "MICA"):
         "check_sample_weight_equivalence_on_dense_data": _TOLERANCE,
         "check_sample_weight_equivalence_on_sparse_data": _TOLERANCE,
     }
-_MEDIAN = "gamma='median' is that of all instances, and weights of bags do not repeat instances"
+# With a fixed gamma and all starts, DD and EM-DD differ by 1e-4 on bags; why DD-SVM differs more is open.
+_DENSITY = "width, rescaling and sampled starts ignore weights of bags, and L-BFGS stops at a tolerance"
 for _name in ("DD", "EMDD", "DDSVM", "MarginalizedSVC", "DDRegressor", "EMDDRegressor", "MarginalizedSVR"):
     EXPECTED_FAILURES[_name] = {
-        "check_sample_weight_equivalence_on_dense_data": _MEDIAN,
+        "check_sample_weight_equivalence_on_dense_data": _DENSITY,
     }
 _ONLINE = (
     "Winnow goes through the bags one by one, so a bag twice is not a bag of weight two; k-means as above"
