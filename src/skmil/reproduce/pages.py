@@ -23,8 +23,8 @@ partitions and mixtures are fitted inside the fold.
 
 The grids and some defaults were themselves revised after cross-validation on a few of these sets: Musk1,
 Elephant, Tiger and news_rec_sport_hockey for ISK and miGraph, Musk1 for DD, EM-DD, APR, Boost, TLC, MILES
-and the box kernels' power. Figures there are optimistic to that extent. Tables that are not complete show what
-has been run.
+and the box kernels' power. Figures there are optimistic to that extent. Tables that are not complete
+show what has been run.
 
 """
 
