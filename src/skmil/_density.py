@@ -22,6 +22,7 @@ import numpy as np
 
 from skmil._descent import Problem, distances, expectation_maximisation, minimise_together
 from skmil._jit import map_blocks, njit, random_key, slices
+from skmil._memo import once
 from skmil.bags import Bags
 
 UNEVEN = 1e3  # features whose spreads differ by more than this drown each other
@@ -112,6 +113,9 @@ class Search:
 
     def __call__(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> Hypotheses:
         """Hypotheses found from the instances of the bags with y >= 1/2, y in [0, 1]."""
+        return once(Search._search, self, bags, y, w)
+
+    def _search(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> Hypotheses:
         warn_scale(bags, self.gamma)
         # L-BFGS sees instances around 0 with a spread of 1, so that units of measure do not matter.
         centre = bags.instances.mean(axis=0)

@@ -26,6 +26,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.multiclass import type_of_target
 
 from skmil._folds import draw, fold_table, splitter
+from skmil._memo import SearchMemory, searching
 from skmil.bags import Bags, as_bags, check_lengths
 from skmil.methods import TASKS
 from skmil.methods import grid as registered_grid
@@ -224,8 +225,11 @@ def _fit(plan: Plan, model, bags, y, repeat):
     if not plan.grid:
         return model.fit(bags, y)
     inner = splitter(y, plan.task, INNER_FOLDS, draw(plan.seed, repeat, 1), inner=True)
-    search = GridSearchCV(model, plan.grid, cv=inner, error_score="raise")
-    return search.fit(bags, y).best_estimator_
+    if "memory" in model.get_params(deep=False):
+        model = model.set_params(memory=SearchMemory())
+    with searching():
+        search = GridSearchCV(model, plan.grid, cv=inner, error_score="raise")
+        return search.fit(bags, y).best_estimator_
 
 
 def decision_values(model, bags) -> np.ndarray | None:

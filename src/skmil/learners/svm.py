@@ -1,5 +1,7 @@
 """Support vector machines on any kernel of bags (libsvm through scikit-learn)."""
 
+from copy import copy
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -7,6 +9,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._memo import is_searching, once
 from skmil.bags import check_bags, check_bags_y, check_weights
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagEstimator, leave_one_out, positive_weights, winners
@@ -17,8 +20,9 @@ class _BagSVM(BagEstimator):
 
     def _fit_kernel(self, bags, y) -> np.ndarray:
         kernel = SetKernel() if self.kernel is None else self.kernel
-        self.kernel_ = clone(kernel)
-        return self.kernel_.fit_transform(bags, y)
+        fitted, K = once(_fitted, kernel, bags, y)
+        self.kernel_ = copy(fitted)
+        return K
 
     def _keep(self, machine, bags) -> None:
         """Forget all training bags but those that prediction needs."""
@@ -26,13 +30,15 @@ class _BagSVM(BagEstimator):
         self.support_ = machine.support_
         self.n_bags_ = len(bags)
         self.n_iter_ = machine.n_iter_
-        self.kernel_.bags_ = bags[self.support_] if len(self.support_) else bags[:1]
+        # A search asks all its machines for the same rows: those of all bags serve every one.
+        self.kept_ = slice(None) if is_searching() else self.support_
+        self.kernel_.bags_ = bags[self.kept_] if len(self.support_) else bags[:1]
 
     def _rows(self, bags) -> np.ndarray:
         """K(bags, training bags) with zeros where libsvm does not look: not a support bag."""
         K = np.zeros((len(bags), self.n_bags_))
         if len(self.support_):
-            K[:, self.support_] = self.kernel_.transform(bags)
+            K[:, self.kept_] = once(_cross, self.kernel_, bags)
         return K
 
     def _checked(self, X):
@@ -42,7 +48,18 @@ class _BagSVM(BagEstimator):
     @property
     def support_bags_(self):
         """The training bags that prediction needs."""
-        return self.kernel_.bags_
+        bags = self.kernel_.bags_
+        return bags[self.support_] if isinstance(self.kept_, slice) and len(self.support_) else bags
+
+
+def _fitted(kernel, bags, y):
+    """The kernel fitted on the training bags, and their Gram matrix."""
+    kernel = clone(kernel)
+    return kernel, kernel.fit_transform(bags, y)
+
+
+def _cross(kernel, bags) -> np.ndarray:
+    return kernel.transform(bags)
 
 
 class BagSVC(ClassifierMixin, _BagSVM):

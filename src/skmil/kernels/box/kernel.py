@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skmil._jit import random_key
+from skmil._memo import once
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.kernels.box import shared
@@ -215,7 +216,7 @@ class BoxKernel(BagKernel):
             report = Report({"shared": len(A) * len(B) * len(kinds)}, len(self.boxes_), np.nan)
         else:
             T = self._table(A if symmetric else Bags.concat([A, B]))
-            out, report = log_grams(T, len(A), symmetric, kinds, self._plan())
+            out, report = once(log_grams, T, len(A), symmetric, kinds, self._plan())
         caller._note(report)
         return out
 
