@@ -9,12 +9,13 @@ import pytest
 from scipy import stats
 
 from skmil.methods import REGISTRY
+from skmil.records import Record
 from skmil.reproduce import load_tables, reproduce
 from skmil.reproduce import run as running
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
-from skmil.reproduce.pages import chance, summary
+from skmil.reproduce.pages import accuracy_cells, chance, summary
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -24,6 +25,37 @@ TINY = replace(
     nested=False,
     quick={},
 )
+
+
+def test_a_cell_of_another_table_is_not_run_again(tmp_path, monkeypatch):
+    other = replace(TINY, name="gehler-2", methods=("Minimax", "Simple-MI"))
+    monkeypatch.setattr(running, "load_tables", lambda names=None: [TINY, other])
+    reproduce(out=tmp_path)
+    rows = {
+        name: {r.fold: r.fit_seconds for r in _records(tmp_path, name) if r.method == "Minimax"}
+        for name in ("tao-8", "gehler-2")
+    }
+    assert rows["tao-8"] == rows["gehler-2"] and len(rows["tao-8"]) == 2
+    assert {r.method for r in _records(tmp_path, "gehler-2")} == {"Minimax", "Simple-MI"}
+
+
+def test_a_cell_shows_the_newest_settings(tmp_path, monkeypatch):
+    changed = replace(TINY, methods=("Minimax",), overrides={"Minimax / musk1": {"C": 1e-6}})
+    monkeypatch.setattr(running, "load_tables", lambda names=None: [TINY])
+    reproduce(out=tmp_path)
+    monkeypatch.setattr(running, "load_tables", lambda names=None: [changed])
+    reproduce(out=tmp_path)
+    records = _records(tmp_path, "tao-8")
+    assert len(records) == 6
+    (cell,) = accuracy_cells(changed, records)
+    assert cell.folds == 2 and cell.mean == pytest.approx(
+        100 * np.mean([r.scores["accuracy"] for r in records[-2:]])
+    )
+
+
+def _records(out, name):
+    lines = gzip.decompress((out / "records" / f"{name}.jsonl.gz").read_bytes()).splitlines()
+    return [Record(**json.loads(line)) for line in lines]
 
 
 @pytest.mark.parametrize("table", load_tables(), ids=lambda t: t.name)

@@ -95,16 +95,18 @@ def write_pages(out: Path) -> Path:
 def accuracy_cells(table: Table, records: list[Record]) -> list[Cell]:
     """One cell per method and data set of a table, where all folds of a repetition are done.
 
-    A folder may hold a quick run as well; the one with most folds counts.
+    A folder may hold a quick run and runs with earlier settings as well: the one with most folds counts,
+    and of those the last.
     """
-    groups: dict[tuple, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, str], dict[tuple, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for r in records:
-        groups[r.method, r.data][r.folds].append(r)
+        groups[r.method, r.data][r.folds, r.nested, r.estimator, repr(r.grid)].append(r)
     cells = []
     for m in table.methods:
         for d in table.data:
-            whole = [rs for folds, rs in sorted(groups[m, d].items()) if len(rs) >= folds]
-            cells += [_cell(table, m, d, whole[-1])] if whole else []
+            whole = [rs for rs in groups[m, d].values() if len(rs) >= rs[0].folds]
+            # Python's sort keeps the order of equals, so the last is the newest of the longest.
+            cells += [_cell(table, m, d, sorted(whole, key=len)[-1])] if whole else []
     return cells
 
 

@@ -1,14 +1,17 @@
 """Running tables: every fold is a record in a file, so that a run can be stopped and goes on later."""
 
 import gzip
+import json
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
 import skmil
+from skmil._memo import searching
 from skmil.datasets import load_bags
 from skmil.evaluation import cross_validate_bags
 from skmil.methods import find
-from skmil.records import Record
+from skmil.records import Record, append_records, read_records
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.ledger import run_tasks
 from skmil.reproduce.pages import write_pages
@@ -71,7 +74,9 @@ def available(name: str) -> bool:
 
 
 def _run_accuracy(table: Table, path: Path, n_jobs: int, progress: Callable) -> None:
+    """Every cell by cross-validation; what the methods on one data set share is computed once."""
     cells = [(m, d) for m, d in table.cells() if available(d)]
+    _borrow(path, cells)
     total = len(cells) * table.folds * table.repeats
     done = 0
 
@@ -80,30 +85,44 @@ def _run_accuracy(table: Table, path: Path, n_jobs: int, progress: Callable) -> 
         done += 1
         progress(f"{table.name} {record.method} {record.data}", done, total)
 
-    for name, data in cells:
-        bunch = load_bags(data)
-        grid = find(name.removesuffix(TRANSDUCTION)).grid if table.nested else {}
-        given = bunch.get("folds") if table.folds == 10 else None
-        cross_validate_bags(
-            (name, build(name, bunch.data)),
-            bunch.data,
-            bunch.target,
-            data=data,
-            folds=table.folds,
-            repeats=table.repeats,
-            nested=bool(grid),
-            grid=grid or None,
-            given_folds=given,
-            records=path,
-            n_jobs=n_jobs,
-            progress=count,
-        )
+    for data, group in groupby(cells, key=lambda cell: cell[1]):
+        with searching():
+            for name, _ in group:
+                _run_cell(table, name, data, records=path, n_jobs=n_jobs, progress=count)
 
 
-def build(name: str, bags):
+def _run_cell(table: Table, name: str, data: str, **how) -> None:
+    bunch = load_bags(data)
+    grid = find(name.removesuffix(TRANSDUCTION)).grid if table.nested else {}
+    cross_validate_bags(
+        (name, build(name, bunch.data, table.overrides.get(f"{name} / {data}"))),
+        bunch.data,
+        bunch.target,
+        data=data,
+        folds=table.folds,
+        repeats=table.repeats,
+        nested=bool(grid),
+        grid=grid or None,
+        given_folds=bunch.get("folds") if table.folds == 10 else None,
+        **how,
+    )
+
+
+def build(name: str, bags, overrides: dict | None = None):
     """The estimator of a row; "(transduction)" lets the empirical map see all bags, without labels."""
     base = name.removesuffix(TRANSDUCTION)
-    return skmil.method(base, **({} if base == name else {"anchors": bags}))
+    return skmil.method(base, **({} if base == name else {"anchors": bags}), **(overrides or {}))
+
+
+def _borrow(path: Path, cells) -> None:
+    """Take over records of other tables: papers share cells, and a cell is run once."""
+    known = {r.key for r in read_records(path)}
+    for other in sorted(path.parent.glob("*.jsonl.gz")):
+        rows = [json.loads(line) for line in gzip.decompress(other.read_bytes()).splitlines()]
+        found = [Record(**row) for row in rows if (row.get("method"), row.get("data")) in cells]
+        fresh = {r.key: r for r in found if r.key not in known}
+        append_records(path, fresh.values())
+        known |= set(fresh)
 
 
 def _pack(path: Path) -> None:

@@ -18,6 +18,7 @@ class Table:
     methods, data : rows and columns
     folds, repeats, nested : protocol; ``nested`` searches the registered grid on training bags
     leave_out : cells "method / data" that are not run, each with the reason
+    overrides : cells "method / data" that are run with other parameters, as for ``skmil.method``
     settings : what else an experiment needs
     quick : values that replace these for ``--quick``
     """
@@ -32,6 +33,7 @@ class Table:
     repeats: int = 1
     nested: bool = True
     leave_out: dict[str, str] = field(default_factory=dict)
+    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     quick: dict[str, Any] = field(default_factory=dict)
 
