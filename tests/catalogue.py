@@ -174,8 +174,8 @@ for _name in ("AnnealedSVM", "InstanceLabelSVM", "WitnessSVM", "MICA"):
         "check_sample_weight_equivalence_on_dense_data": _TOLERANCE,
         "check_sample_weight_equivalence_on_sparse_data": _TOLERANCE,
     }
-# With a fixed gamma and all starts, DD and EM-DD differ by 1e-4 on bags; why DD-SVM differs more is open.
-_DENSITY = "width, rescaling and sampled starts ignore weights of bags, and L-BFGS stops at a tolerance"
+# With one width for both and all starts they agree: test_a_weight_of_k_is_a_bag_k_times.
+_DENSITY = "width and sampled starts ignore weights of bags, and L-BFGS stops at a tolerance"
 for _name in ("DD", "EMDD", "DDSVM", "MarginalizedSVC", "DDRegressor", "EMDDRegressor", "MarginalizedSVR"):
     EXPECTED_FAILURES[_name] = {
         "check_sample_weight_equivalence_on_dense_data": _DENSITY,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from sklearn.base import clone
 
 from skmil import Bags, threads
 from skmil._density import Hypotheses, Search, merged
@@ -230,6 +231,18 @@ def test_one_class_is_refused(learner):
     for label in (0, 1):
         with pytest.raises(ValueError, match="one class"):
             learner.fit(X, np.full(len(X), label))
+
+
+@pytest.mark.parametrize("learner", [DD(gamma=0.3), EMDD(gamma=0.3), DDSVM()], ids=repr)
+def test_a_weight_of_k_is_a_bag_k_times(learner, monkeypatch):
+    # The median width of DD-SVM does not know weights; with one width for both, nothing else differs.
+    monkeypatch.setattr("skmil.learners.density.ddsvm.resolve_gamma", lambda gamma, bags: 0.3)
+    X, y = planted(3, 2, seed=0, n=16)
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    repeated = [X[i] for i in np.repeat(np.arange(len(y)), w)]
+    weighed = clone(learner).set_params(tol=1e-12).fit(X, y, sample_weight=w)
+    again = clone(learner).set_params(tol=1e-12).fit(repeated, np.repeat(y, w))
+    assert_allclose(weighed.decision_function(X), again.decision_function(X), atol=2e-3)
 
 
 def test_dd_svm_has_prototypes_of_both_classes_above_the_middle():

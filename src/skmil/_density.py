@@ -118,8 +118,9 @@ class Search:
     def _search(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> Hypotheses:
         warn_scale(bags, self.gamma)
         # L-BFGS sees instances around 0 with a spread of 1, so that units of measure do not matter.
-        centre = bags.instances.mean(axis=0)
-        unit = np.sqrt(np.mean((bags.instances - centre) ** 2)) or 1.0
+        shares = np.repeat(w, bags.sizes)
+        centre = np.average(bags.instances, axis=0, weights=shares)
+        unit = np.sqrt(np.average((bags.instances - centre) ** 2, axis=0, weights=shares).mean()) or 1.0
         moved = bags.with_instances((bags.instances - centre) / unit)
         search = replace(self, gamma=self.gamma * unit**2)
         found = search.from_starts(self.problem(moved, y, w), self.starts(bags, y))

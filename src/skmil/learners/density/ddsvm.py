@@ -79,9 +79,12 @@ class DDSVM(BagClassifier):
         self.n_positive_ = len(positive)
         self.prototypes_ = positive + negative
         Z = self._distances(bags)
-        spread = Z.std(axis=0)
-        self.center_, self.spread_ = Z.mean(axis=0), np.where(spread > 0, spread, 1.0)
-        self.svm_ = SVC(C=self.C, gamma=self.gamma).fit(self._features(bags), y, sample_weight=w)
+        self.center_ = np.average(Z, axis=0, weights=w)
+        spread = np.sqrt(np.average((Z - self.center_) ** 2, axis=0, weights=w))
+        self.spread_ = np.where(spread > 0, spread, 1.0)
+        # "scale" is 1 / (features x variance), and the variance of what was standardised is 1.
+        gamma = 1 / Z.shape[1] if self.gamma == "scale" else self.gamma
+        self.svm_ = SVC(C=self.C, gamma=gamma).fit(self._features(bags), y, sample_weight=w)
 
     def _best(self, bags, is_positive, w):
         search = Search(
