@@ -123,14 +123,24 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
     short = [c for c in cells if c.difference is not None and c.difference < -3]
     found = [_cause(c, causes) for c in short]
     missing = [f"- {cell}: {why}" for cell, why in table.leave_out.items()]
+    changed = [f"- {cell}: {_settings(values)}" for cell, values in table.overrides.items()]
     return (
         _head(table)
         + "\n".join([head, *rows])
         + "\n\n"
         + NOTE
-        + ("\n## More than three points below\n\n" + "\n".join(found) + "\n" if found else "")
-        + ("\n## Left out\n\n" + "\n".join(missing) + "\n" if missing else "")
+        + _section("More than three points below", found)
+        + _section("Run with other parameters, for time", changed)
+        + _section("Left out", missing)
     )
+
+
+def _section(title: str, lines: list[str]) -> str:
+    return f"\n## {title}\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _settings(values: dict) -> str:
+    return ", ".join(f"`{k}={v!r}`" for k, v in values.items())
 
 
 def summary(cells: list[Cell]) -> str:
