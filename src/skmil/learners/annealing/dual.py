@@ -127,6 +127,7 @@ def _smo(K, product, alpha, point, sign, ridge, top, tol, max_iter):
     for v in range(n):
         diagonal[v] = K[point[v], point[v]] + ridge[v]
         rise[v], fall[v] = _bars(alpha[v], sign[v], top[v])
+    fit, gain = np.empty(n), np.empty(n)
     up = low = 0.0
     for done in range(max_iter):
         i, up, low = 0, -np.inf, np.inf
@@ -134,17 +135,16 @@ def _smo(K, product, alpha, point, sign, ridge, top, tol, max_iter):
             g = pull[v] - product[point[v]]
             if g + rise[v] > up:
                 up, i = g + rise[v], v
-            low = min(low, g + fall[v])
+            fit[v] = g + fall[v]
+            low = min(low, fit[v])
         if up - low <= tol:
             return done, up, low
         row = K[point[i]]
-        j, best = i, 0.0
+        # The loop fills an array, without a branch, so that it runs on several numbers at a time.
         for v in range(n):
-            k = point[v]
-            gap = max(up - (pull[v] - product[k] + fall[v]), 0.0)
-            curve = max(diagonal[i] + diagonal[v] - 2.0 * row[k], 1e-12)
-            if gap * gap > best * curve:
-                j, best = v, gap * gap / curve
+            gap = max(up - fit[v], 0.0)
+            gain[v] = gap * gap / max(diagonal[i] + diagonal[v] - 2.0 * row[point[v]], 1e-12)
+        j = _largest(gain)
         k = point[j]
         curve = max(diagonal[i] + diagonal[j] - 2.0 * row[k], 1e-12)
         t = (up - (pull[j] - product[k])) / curve
@@ -158,6 +158,25 @@ def _smo(K, product, alpha, point, sign, ridge, top, tol, max_iter):
         for m in range(len(product)):
             product[m] += t * (row[m] - other[m])
     return max_iter, up, low
+
+
+@njit
+def _largest(x):
+    """Index of the first largest number; four maxima at a time do not wait for each other."""
+    a = b = c = d = -np.inf
+    whole = len(x) - len(x) % 4
+    for k in range(0, whole, 4):
+        a = x[k] if x[k] > a else a
+        b = x[k + 1] if x[k + 1] > b else b
+        c = x[k + 2] if x[k + 2] > c else c
+        d = x[k + 3] if x[k + 3] > d else d
+    for k in range(whole, len(x)):
+        a = max(a, x[k])
+    top = max(max(a, b), max(c, d))
+    for k in range(len(x)):
+        if x[k] == top:
+            return k
+    return 0
 
 
 @njit

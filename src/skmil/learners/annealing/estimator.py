@@ -56,6 +56,9 @@ class AnnealedSVM(BagClassifier):
         "linear" works on the features themselves if there are fewer of them than instances.
     gamma : float, "median" or "scale"
         Of "rbf" and "poly". "median" is 1 / the median squared distance of instances.
+    gamma_factor : float
+        Multiplies ``gamma``. With "median", 0.5 is the width of [1]_: :math:`\exp(-d^2 / 2 \sigma^2)` where
+        :math:`\sigma` is the median distance; 0.125 and 2 are twice and half that width.
     degree, coef0 : float
         Of "poly".
     start_temperature : float or None
@@ -126,6 +129,7 @@ class AnnealedSVM(BagClassifier):
         C=1.0,
         kernel="rbf",
         gamma="median",
+        gamma_factor=1.0,
         degree=3,
         coef0=1.0,
         start_temperature=10.0,
@@ -143,6 +147,7 @@ class AnnealedSVM(BagClassifier):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
+        self.gamma_factor = gamma_factor
         self.degree = degree
         self.coef0 = coef0
         self.start_temperature = start_temperature
@@ -189,7 +194,8 @@ class AnnealedSVM(BagClassifier):
         for name, known in (("assumption", ASSUMPTIONS), ("loss", LOSSES)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(known)}")
-        for name, least in (("C", 0), ("cooling", 1), ("tol", 0), ("max_iter", 0), ("share_cost", 0)):
+        above_zero = ("C", "tol", "max_iter", "share_cost", "gamma_factor")
+        for name, least in (("cooling", 1), *((name, 0) for name in above_zero)):
             if not getattr(self, name) > least:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; give a number above {least}")
         if self.start_temperature is not None and not self.start_temperature > 0:
@@ -254,7 +260,7 @@ class AnnealedSVM(BagClassifier):
         if isinstance(self.kernel, InstanceKernel):
             return self.kernel
         gamma = resolve_gamma(self.gamma, bags) if self.kernel in ("rbf", "poly") else 1.0
-        return InstanceKernel(self.kernel, gamma, self.degree, self.coef0)
+        return InstanceKernel(self.kernel, self.gamma_factor * gamma, self.degree, self.coef0)
 
     def _anneal(self, problem, machine) -> np.ndarray:
         """The two steps in turn, at falling temperatures and then at 0; keeps the trace."""
