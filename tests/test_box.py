@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skmil import Bags, threads
 from skmil.kernels import BoxKernel, EmpiricalMap
-from skmil.kernels.box import count, exact, shared
+from skmil.kernels.box import corners, count, exact, shared
 from skmil.kernels.box.coverage import count_coverage
 from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries
 from skmil.kernels.box.space import lengths, table
@@ -47,10 +47,14 @@ class TestExact:
             truth = naive.box_counts(P, Q, s)
             assert exact_counts(P, Q, s) == truth
             T = as_table(P, Q, s)
-            assert_allclose(
-                np.exp(exact.exact_entries(T.z, T.offsets, *ONE, False)), truth["and"], rtol=1e-9
-            )
-            assert_allclose(np.exp(exact.exact_entries(T.z, T.offsets, *ONE, True)), truth["or"], rtol=1e-9)
+            C, p, q = corners.corner_lists(T, 1024), *(np.arange(*T.offsets[i : i + 2]) for i in (0, 1))
+            assert_allclose(np.exp(corners.log_and(C, *ONE)), [truth["and"]], rtol=1e-12)
+            own = np.exp(corners.log_own(C, np.array([0, 1])))
+            assert_allclose(own.sum() - truth["and"], truth["or"], rtol=1e-12)
+            for kind in ("and", "or"):
+                assert_allclose(
+                    np.exp(exact.count_exactly(T.z, p, q, kind == "or")), truth[kind], rtol=1e-9
+                )
             both = exact.hypervolume(np.vstack([lengths(P, -1, s + 1), lengths(Q, -1, s + 1)]))
             assert_allclose(np.exp(both), truth["or"], rtol=1e-9)
 
@@ -72,7 +76,36 @@ class TestExact:
         P, Q = rng.integers(0, 41, (7, 3)), rng.integers(0, 41, (8, 3))
         T = as_table(P, Q, s)
         truth = exact_counts(P, Q, s)
-        assert_allclose(exact.exact_entries(T.z, T.offsets, *ONE, False), np.log(truth["and"]), rtol=1e-12)
+        p, q = np.arange(7), np.arange(7, 15)
+        assert_allclose(exact.count_exactly(T.z, p, q, False), np.log(truth["and"]), rtol=1e-12)
+        C = corners.corner_lists(T, 10**5)
+        assert_allclose(corners.log_and(C, *ONE), np.log([truth["and"]]), rtol=1e-12)
+
+    def test_corners_of_many_points_in_few_dimensions(self):
+        """Points on a line have at most 2 n - 1 corners: themselves and their neighbourhoods."""
+        rng = np.random.default_rng(3)
+        s = np.array([10**6])
+        P, Q = rng.integers(0, s + 1, (60, 1)), rng.integers(0, s + 1, (50, 1))
+        C = corners.corner_lists(as_table(P, Q, s), 119)
+        assert_array_equal(np.diff(C.starts), [119, 99])
+        truth = exact_counts(P, Q, s)["and"]
+        assert_allclose(np.exp(corners.log_and(C, *ONE)), [truth], rtol=1e-12)
+
+    def test_a_bag_with_too_many_corners_has_no_list(self):
+        rng = np.random.default_rng(4)
+        C = corners.corner_lists(as_table(*rng.integers(0, 99, (2, 6, 5)), np.full(5, 99)), 20)
+        assert_array_equal(C.starts, 0)
+
+    def test_corners_do_not_depend_on_other_bags(self):
+        """Neither on the order of the two, nor on lengths elsewhere, by which all are divided."""
+        rng = np.random.default_rng(5)
+        bags = [rng.integers(0, 50, (m, 3)).astype(float) for m in (4, 7, 5)]
+        bags.append(np.full((1, 3), 900.0))
+        T = table(Bags.from_list(bags), -np.ones(3), np.full(3, 1000.0), np.arange(6))
+        few = table(Bags.from_list(bags[:3]), -np.ones(3), np.full(3, 1000.0), np.arange(6))
+        i, j = np.triu_indices(3, 1)
+        expected = corners.log_and(corners.corner_lists(T, 1024), i, j)
+        assert_array_equal(corners.log_and(corners.corner_lists(few, 1024), j, i), expected)
 
     def test_one_bag_alone(self):
         assert count([[1]], s=2) == 4
@@ -268,11 +301,24 @@ def test_masks_find_the_points_of_a_box():
         assert_array_equal(counts[:, i], [(z >= b).all(axis=1).sum() for b in boxes])
 
 
-def test_auto_shares_boxes_of_large_bags_and_refines():
+def test_auto_counts_large_bags_exactly_in_few_dimensions():
     rng = np.random.default_rng(8)
     X = Bags.from_list([rng.integers(0, 30, (25, 2)).astype(float) for _ in range(21)])
+    auto = BoxKernel("and/or", random_state=0).fit(X)
+    found = auto.log_grams(X[:6], kinds=("and", "or"))
+    assert set(auto.report_.entries) == {"exact"}
+    assert auto.report_.epsilon == 0.0
+    grid = [b.astype(int) for b in auto.grid_.transform(X[:6])]
+    for kind in found:
+        truth = [[count(P, Q, auto.grid_.s_, kind, method="hypervolume") for Q in grid] for P in grid]
+        assert_allclose(np.exp(found[kind]), truth, rtol=1e-10)
+
+
+def test_auto_shares_boxes_of_large_bags_and_refines():
+    rng = np.random.default_rng(8)
+    X = Bags.from_list([rng.integers(0, 30, (25, 4)).astype(float) for _ in range(21)])
     auto = BoxKernel(epsilon=0.1, random_state=0).fit(X)
     L = auto.log_gram(X)
     assert auto.report_.entries["shared"] > 100
-    truth = BoxKernel(method="pairwise", epsilon=0.02, random_state=1).fit(X).log_gram(X)
-    assert np.abs(np.exp(L - truth) - 1).max() < 0.13
+    truth = BoxKernel(method="pairwise", epsilon=0.02, random_state=1).fit(X).log_gram(X[:3], X)
+    assert np.abs(np.exp(L[:3] - truth) - 1).max() < 0.13

@@ -1,11 +1,12 @@
-r"""Counting boxes exactly: two independent routes and a compiled one for small bags.
+r"""Counting boxes exactly: two independent routes for any bags, and a compiled one for a few points.
 
 - *Sweep*: go through the 2d coordinates and keep a table {points still inside -> number of ways}. All kinds
   come from it, in exact integers. The table has at most 2^n entries, usually far fewer.
 - *Hypervolume*: |B(P)| is the volume dominated by the points z(P) in 2d dimensions, which ``moocore``
   computes; :math:`k_\wedge = |B(P)| + |B(Q)| - |B(P \cup Q)|`.
 - *Inclusion-exclusion* over subsets of both bags, cut where two halves of the sum cancel. No term is
-  larger than the result, so nothing is lost to rounding.
+  larger than the result, so nothing is lost to rounding. Where whole bags are counted, the lists of
+  ``corners`` are faster, since they are made once for all pairs; here the points are new each time.
 """
 
 import math
@@ -13,8 +14,8 @@ import math
 import numpy as np
 
 from skmil._jit import njit
+from skmil.kernels.box.corners import Corners, log_and, log_own
 
-FEW = 24  # coordinates up to which products of relative lengths cannot underflow
 SWEEP_LIMIT = 2_000_000  # entries of the sweep's table: a few hundred MB of Python integers
 HYPERVOLUME_LIMIT = 1e9  # elementary steps: some seconds
 
@@ -61,26 +62,37 @@ def _sweep_column(ways, column):
     return new
 
 
-def exact_log(T, first, second, kind: str) -> np.ndarray:
-    """Log counts of pairs of bags of a table: inclusion-exclusion where they are small."""
-    sizes = np.diff(T.offsets)
-    few = (sizes[first] + sizes[second] <= 16) & (T.z.shape[1] <= FEW)
-    few &= (kind != "min") | (np.minimum(sizes[first], sizes[second]) == 1)
-    out = np.empty(len(first))
-    out[few] = exact_entries(T.z, T.offsets, first[few], second[few], kind == "or")
-    for e in np.flatnonzero(~few):
-        i, j = first[e], second[e]
-        P, Q = (T.z[T.offsets[b] : T.offsets[b + 1]] for b in (i, j))
-        out[e] = _large(P, Q if i != j else Q[:0], kind)
+def exact_own(T, C: Corners, bags) -> np.ndarray:
+    """Log |B(P)| of bags of a table: from lists of corners where there are any."""
+    listed = np.diff(C.starts)[bags] > 0
+    out = np.empty(len(bags))
+    out[listed] = log_own(C, bags[listed])
+    for e in np.flatnonzero(~listed):
+        out[e] = hypervolume(_lengths(T, bags[e]))
     return out
+
+
+def exact_log(T, C: Corners, first, second, kind: str) -> np.ndarray:
+    """Log k_and or k_min of pairs of bags of a table: from lists of corners where there are any."""
+    sizes, lists = np.diff(T.offsets), np.diff(C.starts)
+    listed = np.minimum(lists[first], lists[second]) > 0
+    # In a bag of one point no box holds two, so k_min is k_and.
+    listed &= (kind == "and") | (np.minimum(sizes[first], sizes[second]) == 1)
+    out = np.empty(len(first))
+    out[listed] = log_and(C, first[listed], second[listed])
+    for e in np.flatnonzero(~listed):
+        out[e] = _large(_lengths(T, first[e]), _lengths(T, second[e]), kind)
+    return out
+
+
+def _lengths(T, bag) -> np.ndarray:
+    return T.z[T.offsets[bag] : T.offsets[bag + 1]]
 
 
 def _large(P: np.ndarray, Q: np.ndarray, kind: str) -> float:
     """Log count of larger bags, by hypervolumes, or by a sweep where these do not answer."""
-    if kind != "min":
+    if kind == "and":
         both = hypervolume(np.vstack([P, Q]))
-        if kind == "or":
-            return both
         k = math.exp(hypervolume(P) - both) + math.exp(hypervolume(Q) - both) - 1.0
         if k > 1e-6:  # what is left of three volumes must be more than their rounding errors
             return both + math.log(k)
@@ -123,17 +135,6 @@ def nondominated(z: np.ndarray) -> np.ndarray:
     z = np.unique(z, axis=0)
     covered = [np.any((z >= p).all(axis=1) & (z > p).any(axis=1)) for p in z]
     return z[~np.array(covered)]
-
-
-@njit
-def exact_entries(z, offsets, first, second, union):
-    """Log of k_and, or of k_or where ``union``, of pairs of small bags."""
-    out = np.empty(len(first))
-    for e in range(len(first)):
-        i, j = first[e], second[e]
-        p, q = np.arange(offsets[i], offsets[i + 1]), np.arange(offsets[j], offsets[j + 1])
-        out[e] = count_exactly(z, p, q, union)
-    return out
 
 
 @njit

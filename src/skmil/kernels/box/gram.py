@@ -6,15 +6,17 @@ import numpy as np
 
 from skmil._jit import map_blocks, slices
 from skmil.kernels.box import shared
+from skmil.kernels.box.corners import FEW, corner_lists
 from skmil.kernels.box.coverage import count_coverage
-from skmil.kernels.box.exact import FEW, exact_log
+from skmil.kernels.box.exact import exact_log, exact_own
 from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries, log_sum
 from skmil.kernels.box.space import Table
 
 KINDS = ("and", "or", "and/or", "min")
 CODES = {"and": AND, "min": MIN, "or": OR}
-SMALL = 11  # points of two bags up to which inclusion-exclusion is cheaper than sampling
-LARGE = 400  # pairs of points, on average, from which shared boxes pay
+LONGEST = {"auto": 1024, "exact": 8192}  # corners of a bag: 100 kB or so; a MB where all must be exact
+TERMS = 2**17  # products of corners up to which a sum is cheaper than samples
+LARGE = 400  # pairs of points that are not counted exactly, on average, from which shared boxes pay
 TILE = 32
 MOST_BOXES = 2_000_000
 
@@ -105,6 +107,8 @@ class Counter:
     def __init__(self, T: Table, plan: Plan):
         self.T, self.plan = T, plan
         self.sizes = np.diff(T.offsets)
+        few = T.z.shape[1] <= FEW
+        self.corners = corner_lists(T, LONGEST.get(plan.method, 0) if few else 0)
         self.report = Report()
         self.own = np.full(len(self.sizes), np.nan)  # log |B(P)|
         self.shared: dict[str, np.ndarray] = {}  # log counts of pairs, NaN where not certain yet
@@ -114,8 +118,7 @@ class Counter:
         base = base_kinds(kinds)
         if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
             self.prepare_own(kinds)
-        other = self.sizes if symmetric else self.sizes[n_rows:]
-        if self._sharing_pays(self.sizes[:n_rows].mean() * other.mean()):
+        if self._sharing_pays(base, n_rows, symmetric):
             self.shared, boxes = share_boxes(self.T, base, self._delta(kinds), self.plan)
             self.report.boxes += boxes
 
@@ -128,9 +131,13 @@ class Counter:
             self.own[bags] = values
             self.report.merge(report)
 
-    def _sharing_pays(self, pairs_of_points: float) -> bool:
-        few = self.T.z.shape[1] <= 2 * FEW and len(self.sizes) >= 20
-        return self.plan.method == "auto" and few and pairs_of_points >= LARGE
+    def _sharing_pays(self, base, n_rows: int, symmetric: bool) -> bool:
+        n = len(self.sizes)
+        if self.plan.method != "auto" or self.T.z.shape[1] > 2 * FEW or n < 20:
+            return False
+        first, second = np.arange(n_rows)[:, None], np.arange(0 if symmetric else n_rows, n)
+        sampled = ~self._is_short(first, second) if base == ["and"] else True
+        return bool(np.mean(self.sizes[first] * self.sizes[second] * sampled) >= LARGE)
 
     def counts(self, first, second, kinds):
         """Log counts of the pairs (first[e], second[e]) for each kind, and a report."""
@@ -157,16 +164,16 @@ class Counter:
         """k_and and k_min: closed forms, exact counts, shared boxes, samples."""
         out = {k: np.full(len(first), np.nan) for k in kinds}
         same = self.T.key[first] == self.T.key[second]
-        small = ~same & self._is_small(first, second)
+        short = ~same & self._is_short(first, second)
         for kind, values in out.items():
             own = self._bag_volumes if kind == "min" else self._own
             values[same] = own(first[same], report)
             # In a bag of one point no box holds two, so k_min is k_and.
             exactly = (
-                small & (np.minimum(self.sizes[first], self.sizes[second]) == 1) if kind == "min" else small
+                short & (np.minimum(self.sizes[first], self.sizes[second]) == 1) if kind == "min" else short
             )
             if self.plan.method == "exact":
-                exactly = small
+                exactly = short
             values[exactly] = self._exact(first[exactly], second[exactly], kind, report)
             if kind in self.shared:
                 missing = np.isnan(values)
@@ -188,20 +195,18 @@ class Counter:
                 out[k][e] = v
 
     def _or(self, first, second, k_and, report) -> np.ndarray:
-        r"""|B(P)| + |B(Q)| - k_and where k_and is small enough for the errors to add up to epsilon.
+        r"""|B(P)| + |B(Q)| - k_and where these are exact, or k_and so small that errors add up to epsilon.
 
         With |B(P)| and |B(Q)| known to epsilon / 2 the difference errs by at most
         epsilon / 2 (k_or + k_and) + epsilon k_and, which is <= epsilon k_or iff k_and <= k_or / 3.
         """
-        out = np.empty(len(first))
-        same = self.T.key[first] == self.T.key[second]
-        small = ~same & self._is_small(first, second)
-        out[same] = k_and[same]
-        out[small] = self._exact(first[small], second[small], "or", report)
-        rest = np.flatnonzero(~same & ~small)
+        out = k_and.copy()
+        rest = np.flatnonzero(self.T.key[first] != self.T.key[second])
         both = np.logaddexp(self._own(first[rest], report), self._own(second[rest], report))
+        exactly = self._is_short(first[rest], second[rest])
+        report.add("exact", exactly.sum())
         # k_and <= k_or / 3 iff k_and <= both / 4; 3/4 of that allows for the errors of the two estimates.
-        apart = k_and[rest] <= both + np.log(0.75 / 4)
+        apart = exactly | (k_and[rest] <= both + np.log(0.75 / 4))
         out[rest[apart]] = both[apart] + np.log1p(-np.exp(k_and[rest[apart]] - both[apart]))
         near = rest[~apart]
         plan = self.plan
@@ -220,10 +225,11 @@ class Counter:
     def _alone(self, bags: np.ndarray):
         report = Report()
         values = np.empty(len(bags))
-        small = self._is_small(bags, bags)
-        values[small] = self._exact(bags[small], bags[small], "or", report)
-        rest = bags[~small]
-        values[~small] = self._sampled(rest, rest, ["or"], *self.promise, report)[:, 0]
+        short = self._is_short(bags, bags)
+        report.add("exact", short.sum())
+        values[short] = exact_own(self.T, self.corners, bags[short])
+        rest = bags[~short]
+        values[~short] = self._sampled(rest, rest, ["or"], *self.promise, report)[:, 0]
         return values, report
 
     def _bag_volumes(self, bags, report) -> np.ndarray:
@@ -232,15 +238,17 @@ class Counter:
         report.add("exact", len(bags))
         return np.array([log_sum(T.volume[T.offsets[i] : T.offsets[i + 1]]) for i in bags])
 
-    def _is_small(self, first, second) -> np.ndarray:
+    def _is_short(self, first, second) -> np.ndarray:
+        """Whether the lists of corners are so short that counting exactly pays."""
         if self.plan.method == "exact":
-            return np.ones(len(first), bool)
-        n = np.where(first == second, self.sizes[first], self.sizes[first] + self.sizes[second])
-        return (n <= SMALL) & (self.T.z.shape[1] <= FEW) & (self.plan.method == "auto")
+            return np.ones(np.broadcast(first, second).shape, bool)
+        lists = np.diff(self.corners.starts)
+        terms = np.where(first == second, lists[first], lists[first] * lists[second])
+        return (terms > 0) & (terms <= TERMS)
 
     def _exact(self, first, second, kind, report) -> np.ndarray:
         report.add("exact", len(first))
-        return exact_log(self.T, first, second, kind)
+        return exact_log(self.T, self.corners, first, second, kind)
 
     def _sampled(self, first, second, kinds, epsilon, delta, report) -> np.ndarray:
         """Log counts with one column per kind."""

@@ -35,7 +35,8 @@ import numpy as np
 
 from skmil._jit import mix, njit, uniform
 from skmil.kernels.box.confidence import log_capital, stake_on
-from skmil.kernels.box.exact import FEW, count_exactly
+from skmil.kernels.box.corners import FEW
+from skmil.kernels.box.exact import count_exactly
 
 AND, MIN, OR = 0, 1, 2
 FIRST_LOOK, FIRST_STAKE = 8, 0.5
