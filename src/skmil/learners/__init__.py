@@ -16,6 +16,7 @@ from skmil.learners.density import (
     MarginalizedSVR,
 )
 from skmil.learners.hausdorff import hausdorff
+from skmil.learners.linear import GramSVC
 from skmil.learners.milboost import MILBoost
 from skmil.learners.miles import MILES
 from skmil.learners.misssvm import MissSVM
@@ -49,6 +50,7 @@ __all__ = [
     "CitationKNNRegressor",
     "DDRegressor",
     "EMDDRegressor",
+    "GramSVC",
     "InstanceLabelSVM",
     "MILBoost",
     "MarginalizedSVC",

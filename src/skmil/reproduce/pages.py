@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from scipy import stats
 
 from skmil.methods import figures
 from skmil.records import Record
+from skmil.report import write_html
 from skmil.report.summary import corrected_error
 from skmil.reproduce.experiments import EXPERIMENTS
+from skmil.reproduce.plots import accuracy_plot
 from skmil.reproduce.table import Table, load_tables
 
 HEAD = """# Results
@@ -28,6 +31,8 @@ show what has been run.
 
 """
 
+REPORT = "\nFold by fold, with the tests between methods: {download}`report.html <report.html>`.\n"
+
 NOTE = """Each cell: our accuracy in % ± standard deviation over folds; below it the published figure and
 the difference; * marks a difference with p < 0.05 by the corrected resampled t-test.
 """
@@ -42,6 +47,7 @@ class Cell:
     data: str
     mean: float
     sd: float
+    error: float
     folds: int
     published: float | None
     p_value: float | None
@@ -63,37 +69,43 @@ class Cell:
 
 
 def write_pages(out: Path) -> Path:
-    """Write a page for each table with records, an index and a summary; returns the index."""
-    cells, links = [], []
+    """Write a page for each table with records, a report and an index; returns the index."""
+    cells: list[Cell] = []
+    used: dict[tuple, Record] = {}
+    links = []
     for table in load_tables():
         rows = _rows(out / "records" / f"{table.name}.jsonl.gz")
         if not rows:
             continue
+        links.append(f"| [{table.name}]({table.name}.md) | {table.paper} | {table.title} |")
         if table.kind == "accuracy":
-            own = accuracy_cells(table, [Record(**r) for r in rows])
+            chosen = newest(table, [Record(**r) for r in rows])
+            own = [_cell(table, m, d, rs) for (m, d), rs in chosen.items()]
             cells += own
-            text = accuracy_page(table, own, _causes(out))
+            used |= {(r.method, r.data, r.repeat, r.fold): r for rs in chosen.values() for r in rs}
+            text = accuracy_page(table, own, _causes(out)) + accuracy_plot(table, own, out)
         else:
             merged = [{**r["task"], **r["result"]} for r in rows]
             text = _head(table) + EXPERIMENTS[table.kind].page(table, merged, out)
         (out / f"{table.name}.md").write_text(text, "utf-8")
-        links.append(f"| [{table.name}]({table.name}.md) | {table.paper} | {table.title} |")
+    if used:
+        write_html(list(used.values()), out / "report.html")
     (out / "summary.md").write_text(summary(cells), "utf-8")
-    toc = "\n".join(line.split("]")[0].split("[")[1] for line in links)
+    return _write_index(out, summary(cells), links)
+
+
+def _write_index(out: Path, text: str, links: list[str]) -> Path:
+    names = "\n".join(line.split("]")[0].split("[")[1] for line in links)
+    table = "| table | paper | what |\n|---|---|---|\n" + "\n".join(links)
+    report = REPORT if (out / "report.html").exists() else ""
+    toc = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     index = out / "index.md"
-    index.write_text(
-        HEAD
-        + summary(cells)
-        + "\n| table | paper | what |\n|---|---|---|\n"
-        + "\n".join(links)
-        + f"\n\n```{{toctree}}\n:hidden:\n\n{toc}\n```\n",
-        "utf-8",
-    )
+    index.write_text(f"{HEAD}{text}{report}\n{table}\n\n{toc}", "utf-8")
     return index
 
 
-def accuracy_cells(table: Table, records: list[Record]) -> list[Cell]:
-    """One cell per method and data set of a table, where all folds of a repetition are done.
+def newest(table: Table, records: list[Record]) -> dict[tuple[str, str], list[Record]]:
+    """Records of each method and data set of a table, where all folds of a repetition are done.
 
     A folder may hold a quick run and runs with earlier settings as well: the one with most folds counts,
     and of those the last.
@@ -101,13 +113,13 @@ def accuracy_cells(table: Table, records: list[Record]) -> list[Cell]:
     groups: dict[tuple[str, str], dict[tuple, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for r in records:
         groups[r.method, r.data][r.folds, r.nested, r.estimator, repr(r.grid)].append(r)
-    cells = []
-    for m in table.methods:
-        for d in table.data:
-            whole = [rs for rs in groups[m, d].values() if len(rs) >= rs[0].folds]
+    found = {}
+    for place in product(table.methods, table.data):
+        whole = [rs for rs in groups[place].values() if len(rs) >= rs[0].folds]
+        if whole:
             # Python's sort keeps the order of equals, so the last is the newest of the longest.
-            cells += [_cell(table, m, d, sorted(whole, key=len)[-1])] if whole else []
-    return cells
+            found[place] = sorted(whole, key=len)[-1]
+    return found
 
 
 def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> str:
@@ -175,6 +187,7 @@ def _cell(table: Table, method: str, data: str, records: list[Record]) -> Cell:
         data=data,
         mean=float(values.mean()),
         sd=float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+        error=corrected_error(values, ratio) if len(values) > 1 else 0.0,
         folds=len(values),
         published=published,
         p_value=None if published is None else chance(values, published, ratio),
