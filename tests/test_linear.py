@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmil.learners import GramSVC
 
-
 TOLERANCE = "libsvm stops at a tolerance, as sklearn.svm.SVC itself does"
 WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 

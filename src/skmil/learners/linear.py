@@ -11,8 +11,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 class GramSVC(ClassifierMixin, BaseEstimator):
     """``sklearn.svm.SVC(kernel="linear")`` for few rows with many, sparse features.
 
-    The inner products are one sparse matrix product, O(n^2) numbers of memory. ``SVC`` computes each when it
-    needs it, and again for each pair of classes, which takes 6 to 30 times as long on isolation features.
+    The inner products are one sparse matrix product, O(n^2) numbers of memory. ``SVC`` computes each when
+    it is needed, and again for each pair of classes: 6 to 30 times as long on isolation features.
 
     Parameters
     ----------
