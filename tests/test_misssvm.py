@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from skmil.learners import MILES, TLC, BallBoost, MILBoost, MissSVM
@@ -57,6 +58,16 @@ def test_a_bag_is_as_positive_as_its_highest_instance(toy):
     model = MissSVM(C=10.0).fit(X, y)
     highest = [s.max() for s in model.score_instances(X)]
     assert_array_equal(model.decision_function(X), highest)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_scores_are_those_of_the_machine(kernel, toy):
+    X, y = toy
+    thin = X.with_instances(sparse.csr_matrix(X.instances))
+    model = MissSVM(kernel, gamma=0.3, C=3.0).fit(X, y)
+    assert_allclose(np.concatenate(model.score_instances(X)), model.svm_.decision_function(X.instances))
+    other = MissSVM(kernel, gamma=0.3, C=3.0).fit(thin, y)
+    assert_allclose(other.objective_, model.objective_, rtol=1e-3)
 
 
 def test_bad_parameters(toy):

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC
 
-from skmil.kernels.instance import resolve_gamma
+from skmil.bags import Bags
+from skmil.kernels.instance import InstanceKernel, instance_sums, resolve_gamma
 from skmil.learners.base import BagClassifier
 
 
@@ -87,34 +88,36 @@ class MissSVM(BagClassifier):
         self.gamma_ = resolve_gamma(self.gamma, bags)
         problem = _Problem(bags, y, w, self.beta)
         self.svm_ = self._machine(bags, *problem.start())
+        f = self._instances(bags)
         trace: list[float] = []
         for _ in range(self.max_iter):
-            f = self.svm_.decision_function(bags.instances)
-            candidate = self._machine(bags, *problem.majorised(f))
-            objective = self._objective(candidate, bags, problem)
+            rows, labels, prices = problem.majorised(f)
+            before, self.svm_ = self.svm_, self._machine(bags, rows, labels, prices)
+            f = self._instances(bags)
+            # |f|^2 = sum_s alpha_s (f(x_s) - b) over the support vectors x_s.
+            norm = _dual(self.svm_) @ (f[rows[self.svm_.support_]] - self.svm_.intercept_)
+            objective = float(norm / 2 + self.C * problem.loss(f))
             if trace and objective > trace[-1] - self.tol * abs(trace[-1]):
+                self.svm_ = before
                 break
             trace.append(objective)
-            self.svm_ = candidate
         self.objective_ = np.array(trace)
 
     def _machine(self, bags, rows, labels, prices) -> SVC:
         svm = SVC(C=self.C, kernel=self.kernel, gamma=self.gamma_, tol=1e-4, cache_size=500)
         return svm.fit(bags.instances[rows], labels, sample_weight=prices)
 
-    def _objective(self, svm, bags, problem) -> float:
-        """|f|^2 / 2 = sum_s alpha_s (f(x_s) - b) / 2 over support vectors, plus C times the losses."""
-        f = svm.decision_function(bags.instances)
-        alpha = svm.dual_coef_.toarray().ravel() if sparse.issparse(svm.dual_coef_) else svm.dual_coef_[0]
-        norm = alpha @ (svm.decision_function(svm.support_vectors_) - svm.intercept_)
-        return float(norm / 2 + self.C * problem.loss(f))
-
     def _decision(self, bags):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
 
     def _instances(self, bags):
         """F itself, exactly: a bag's decision value is that of its highest instance."""
-        return self.svm_.decision_function(bags.instances)
+        # Not svm_.decision_function, which takes the pairs one by one and most of the time of a fit.
+        kernel = InstanceKernel(self.kernel, self.gamma_, degree=self.svm_.degree, coef0=self.svm_.coef0)
+        support = Bags(self.svm_.support_vectors_, [0, len(self.svm_.support_)])
+        return (
+            instance_sums(bags, support, kernel, v=_dual(self.svm_)[:, None])[:, 0] + self.svm_.intercept_
+        )
 
 
 class _Problem:
@@ -151,6 +154,12 @@ class _Problem:
         """The highest instance of each positive bag."""
         ends = zip(self.bags.offsets[:-1], self.bags.offsets[1:], self.positive, strict=True)
         return np.array([s + np.argmax(f[s:e]) for s, e, positive in ends if positive])
+
+
+def _dual(svm) -> np.ndarray:
+    """Coefficients of the support vectors, with the sign of their labels."""
+    alpha = svm.dual_coef_
+    return (alpha.toarray() if sparse.issparse(alpha) else alpha)[0]
 
 
 def _merge(rows, labels, prices):
