@@ -19,6 +19,7 @@ class Table:
     folds, repeats, nested : protocol; ``nested`` searches the registered grid on training bags
     leave_out : cells "method / data" that are not run, each with the reason
     overrides : cells "method / data" that are run with other parameters, as for ``skmil.method``
+    published : figures of the paper that are not accuracies (those are in ``published.toml``), as rows
     settings : what else an experiment needs
     quick : values that replace these for ``--quick``
     """
@@ -34,6 +35,7 @@ class Table:
     nested: bool = True
     leave_out: dict[str, str] = field(default_factory=dict)
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
+    published: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     quick: dict[str, Any] = field(default_factory=dict)
 
@@ -82,5 +84,6 @@ def _read(file) -> list[Table]:
 
 def _tuples(values: dict) -> dict:
     return {
-        k: tuple(v) if isinstance(v, list) and k in ("methods", "data") else v for k, v in values.items()
+        k: tuple(v) if isinstance(v, list) and k in ("methods", "data", "published") else v
+        for k, v in values.items()
     }

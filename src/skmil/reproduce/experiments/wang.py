@@ -4,16 +4,6 @@ import skmil
 from skmil.datasets import load_bags, make_mixture_bags
 from skmil.reproduce.experiments.base import Experiment, axes, pivot, save
 
-PUBLISHED_P = {
-    "musk1": 0.7,
-    "musk2": 0.15,
-    "elephant": 2.1,
-    "tiger": 1.3,
-    "fox": 0.8,
-    "trec1": 0.75,
-    "trec2": 0.4,
-}
-
 
 def p_tasks(table, data):
     """Each set, for several seeds of the clustering."""
@@ -28,7 +18,7 @@ def p_run(table, task):
 
 def p_page(table, results, out):
     """Ours and theirs."""
-    known = [{"data": d, "source": "published", "p": p} for d, p in PUBLISHED_P.items()]
+    known = [{"source": "published", **r} for r in table.published]
     ours = [{"data": r["data"], "source": "ours", "p": r["p"]} for r in results]
     return pivot(ours + known, ["source"], "data", "p", "{:.2f}")
 
