@@ -101,7 +101,12 @@ _CITATION_GRID: dict[str, list] = {
     "knn__n_references": [2, 4],
     "knn__n_citers": [2, 4],
 }
-_ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0]}
+# Andrews et al. tried linear and Gaussian kernels; the width is the median distance of instances.
+_HEURISTIC_GRID: dict[str, list] = {"svm__kernel": ["linear", "rbf"], "svm__C": C_GRID}
+# Gehler and Chapelle: C of 1 or 10; sigma of twice, once and half the median distance.
+_ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0], "svm__gamma_factor": [0.125, 0.5, 2.0]}
+# They found the median almost always best, so that the search is for the share.
+_SHARE_GRID: dict[str, list] = {"svm__C": [1.0, 10.0], "svm__positive_share": [0.2, 0.4, 0.6, 0.8, 1.0]}
 
 _GRAPH_GRID: dict[str, list] = {
     "scale__method": ["minmax", "none"],
@@ -258,43 +263,45 @@ REGISTRY: dict[str, Method] = {
             "mi-SVM",
             "Andrews et al. 2002",
             "at least one instance is positive; all have labels",
-            lambda: _scaled(svm=InstanceLabelSVM(C=10.0)),
-            grid=_ANNEALING_GRID,
+            lambda: _scaled(svm=InstanceLabelSVM(C=10.0, gamma_factor=0.5)),
+            grid=_HEURISTIC_GRID,
         ),
         Method(
             "MI-SVM",
             "Andrews et al. 2002",
             "one instance, the witness, is positive; the others do not count",
-            lambda: _scaled(svm=WitnessSVM(C=10.0)),
-            grid=_ANNEALING_GRID,
+            lambda: _scaled(svm=WitnessSVM(C=10.0, gamma_factor=0.5)),
+            grid=_HEURISTIC_GRID,
         ),
         Method(
             "MICA",
             "Mangasarian and Wild 2005",
             "a convex combination of instances is positive",
-            lambda: _scaled(svm=MICA(C=10.0)),
-            grid=_ANNEALING_GRID,
+            lambda: _scaled(svm=MICA(C=10.0, gamma_factor=0.5)),
+            grid=_HEURISTIC_GRID,
         ),
         Method(
             "AL-SVM",
             "Gehler and Chapelle 2007",
             "at least one instance is positive; all have labels",
-            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0)),
+            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0, gamma_factor=0.5)),
             grid=_ANNEALING_GRID,
         ),
         Method(
             "AW-SVM",
             "Gehler and Chapelle 2007",
             "one instance, the witness, is positive; the others do not count",
-            lambda: _scaled(svm=AnnealedSVM("witness", C=10.0)),
+            lambda: _scaled(svm=AnnealedSVM("witness", C=10.0, gamma_factor=0.5)),
             grid=_ANNEALING_GRID,
         ),
         Method(
             "ALP-SVM",
             "Gehler and Chapelle 2007",
             "a certain share of the instances is positive",
-            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0, positive_share=0.6, share_cost=10.0)),
-            grid={**_ANNEALING_GRID, "svm__positive_share": [0.2, 0.4, 0.6, 0.8, 1.0]},
+            lambda: _scaled(
+                svm=AnnealedSVM("labels", C=10.0, gamma_factor=0.5, positive_share=0.6, share_cost=10.0)
+            ),
+            grid=_SHARE_GRID,
         ),
         Method(
             "MG-ACC",
