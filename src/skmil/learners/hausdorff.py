@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from skmil._jit import map_blocks, njit, slices
+from skmil._jit import map_blocks, njit, one_blas_thread, slices
 from skmil.bags import Bags, as_bags
 
 MINIMAL, MAXIMAL, AVERAGE = range(3)
 DISTANCES = {"minimal": MINIMAL, "maximal": MAXIMAL, "average": AVERAGE}
-HEAD = 24  # directions of the short copies by which most pairs of instances are ruled out
+HEAD = 16  # directions of the short copies by which most pairs of instances are ruled out
 LEAF = 16  # instances of a bag that share a box
 ROWS = 4  # bags per task: few, since bags differ in size
 
@@ -72,7 +72,8 @@ class BagIndex:
         self.mean = np.zeros(X.shape[1]) if self.is_sparse else X.mean(axis=0)
         # Features that vary most come first, so that a distance is soon too large to matter.
         self.order = None if self.is_sparse else np.argsort(-X.var(axis=0), kind="stable")
-        self.directions = _directions(X if self.is_sparse else X - self.mean)
+        with one_blas_thread():  # several wait for each other longer than these small products take
+            self.directions = _directions(X if self.is_sparse else X - self.mean)
         self.table = self.prepare(bags)
 
     def __len__(self) -> int:
@@ -242,13 +243,7 @@ def _directed(kind, value, bound, P, X, s, A, f, L, H, i, Q, Y, t, B, g, M, N, j
 def _far(L, H, leaf, M, N, first, last, limit):
     """Whether the box of a leaf is further than ``limit`` (a square) from the boxes of some leaves."""
     for other in range(first, last):
-        p = q = r = t = 0.0
-        for k in range(0, HEAD, 4):
-            p += _side(M[other, k] - H[leaf, k], L[leaf, k] - N[other, k])
-            q += _side(M[other, k + 1] - H[leaf, k + 1], L[leaf, k + 1] - N[other, k + 1])
-            r += _side(M[other, k + 2] - H[leaf, k + 2], L[leaf, k + 2] - N[other, k + 2])
-            t += _side(M[other, k + 3] - H[leaf, k + 3], L[leaf, k + 3] - N[other, k + 3])
-        if (p + q) + (r + t) <= limit:
+        if _gap(L[leaf], H[leaf], M[other], N[other]) <= limit:
             return False
     return True
 
@@ -262,10 +257,10 @@ def _nearest(P, X, s, a, Q, Y, t, g, M, N, first, last, hint, bound, enough, tin
     best, where, limit = np.inf, hint, _slack(bound, tiny)
     for leaf in range(hint, hint + last - first):  # neighbours in A have neighbours in B: begin there
         leaf = leaf if leaf < last else leaf - (last - first)
-        if _gap(P, a, M, N, leaf) > limit:
+        if _gap(P[a], P[a], M[leaf], N[leaf]) > limit:
             continue
         for b in range(g[leaf], g[leaf + 1]):
-            if _square(P, a, Q, b, limit) > limit:
+            if _rough(P[a], Q[b]) > limit or (len(s) == 0 and _rough(X[a], Y[b]) > limit):
                 continue
             d2 = _square(X, a, Y, b, bound) if len(s) == 0 else _merge(X, s, a, Y, t, b, bound)
             if d2 < best:
@@ -282,31 +277,34 @@ def _slack(bound, tiny):
     return bound * (1.0 + 1e-9) + tiny
 
 
-@njit
-def _gap(P, a, low, high, leaf):
-    """Squared distance from a short copy to a box, without branches: ``max`` would be six times slower."""
-    p = q = r = t = 0.0  # four sums, so that they vectorise
-    for k in range(0, HEAD, 4):
-        p += _side(low[leaf, k] - P[a, k], P[a, k] - high[leaf, k])
-        q += _side(low[leaf, k + 1] - P[a, k + 1], P[a, k + 1] - high[leaf, k + 1])
-        r += _side(low[leaf, k + 2] - P[a, k + 2], P[a, k + 2] - high[leaf, k + 2])
-        t += _side(low[leaf, k + 3] - P[a, k + 3], P[a, k + 3] - high[leaf, k + 3])
-    return (p + q) + (r + t)
+# These sums only rule out what is too far, and ``_slack`` allows for their rounding: they may be added in
+# any order, which lets the loops vectorise. ``max`` would not.
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _gap(low, high, other_low, other_high):
+    """Squared distance between two boxes of short copies; a point is a box too."""
+    total = 0.0
+    for k in range(len(low)):
+        below, above = other_low[k] - high[k], low[k] - other_high[k]
+        side = below if below > above else above
+        side = side if side > 0.0 else 0.0
+        total += side * side
+    return total
 
 
-@njit
-def _side(below, above):
-    """Square of how far outside an interval something is, from its distances to the two ends."""
-    side = below if below > above else above
-    side = side if side > 0.0 else 0.0
-    return side * side
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _rough(p, q):
+    """Squared distance between two points, not to the last bit."""
+    total = 0.0
+    for k in range(len(p)):
+        total += (p[k] - q[k]) * (p[k] - q[k])
+    return total
 
 
 @njit
 def _square(X, a, Y, b, bound):
     """|a - b|^2 of two rows; infinite as soon as it is above ``bound``.
 
-    Eight squares at a time, added in a fixed order: this vectorises and gives the same bits anywhere.
+    Eight squares at a time, added in a fixed order: few checks, and the same bits anywhere.
     """
     total = 0.0
     for k in range(0, X.shape[1], 8):
@@ -342,6 +340,5 @@ def _guess(A, C, i, B, D):
     for j in range(len(result)):
         for a in range(A[i], A[i + 1]):
             for b in range(B[j], B[j + 1]):
-                d2 = _square(C, a, D, b, result[j])
-                result[j] = d2 if d2 < result[j] else result[j]
+                result[j] = min(result[j], _rough(C[a], D[b]))
     return result
