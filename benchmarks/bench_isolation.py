@@ -20,7 +20,7 @@ N_CELLS = 256
 
 def isolation_blas(n_threads=1):
     """Mapping against the float32 products that it needs, taken in the blocks that suit BLAS best."""
-    bags, _ = make_speaker_like(random_state=0)
+    bags = make_speaker_like(random_state=0).data
     e = IsolationEmbedding(40, N_CELLS, normalize=False, random_state=0).fit(bags)
     part = bags[: len(bags) // 10]
     X = part.instances.astype(np.float32)
@@ -54,7 +54,7 @@ def isolation_vs_pairwise(n_threads=1):
     A tenth of the bags is measured: features scale with the number of bags, both matrices with its
     square; the pairs are measured for one row of the matrix.
     """
-    bags, _ = make_speaker_like(random_state=0)
+    bags = make_speaker_like(random_state=0).data
     e = IsolationEmbedding(200, N_CELLS, normalize=False, random_state=0).fit(bags)
     part = bags[: len(bags) // 10]
     n, scale = len(part), len(bags) / len(part)
@@ -101,7 +101,7 @@ def isolation_speaker():
     import skmil
 
     with threadpool_limits(2), threads(2):
-        bags, y = make_speaker_like(random_state=0)
+        bags, y = make_speaker_like(random_state=0, return_X_y=True)
         model = skmil.method("ISK", n_cells=N_CELLS)
         start = time.perf_counter()
         model.fit(bags[:300], y[:300])

@@ -182,7 +182,7 @@ def test_kernel_and_features_give_the_same_machine(toy):
 
 @pytest.mark.parametrize("partition", ["voronoi", "forest"])
 def test_same_bits_whatever_the_blocks_and_threads(partition, monkeypatch):
-    X, _ = make_speaker_like(20, 3000, 5, positive=8, random_state=0)
+    X = make_speaker_like(20, 3000, 5, positive=8, random_state=0).data
     e = IsolationEmbedding(30, 40, 0.7, partition, random_state=5)
     with threads(1):
         one = e.fit_transform(X)
@@ -285,9 +285,11 @@ def test_more_than_two_classes():
 
 
 def test_speaker_like():
-    X, y = make_speaker_like(n_bags=30, n_instances=900, n_features=7, positive=12, random_state=0)
-    again, _ = make_speaker_like(n_bags=30, n_instances=900, n_features=7, positive=12, random_state=0)
-    assert X == again and X.shape == (30, 7) and X.offsets[-1] == 900 and y.sum() == 12
+    made, again = (make_speaker_like(30, 900, 7, positive=12, random_state=0) for _ in range(2))
+    X, y = made.data, made.target
+    assert X == again.data and X.shape == (30, 7) and X.offsets[-1] == 900 and y.sum() == 12
+    heard = np.add.reduceat(made.instance_y, X.offsets[:-1])
+    assert (heard[y == 0] == 0).all() and (heard[y == 1] > 0).mean() > 0.9
     assert pairwise_distances(X.instances[:50]).min(where=~np.eye(50, dtype=bool), initial=9.0) > 0
     with pytest.raises(ValueError, match="ascending order"):
         make_speaker_like(n_bags=10, n_instances=5, positive=1)

@@ -9,7 +9,8 @@ from skmil.datasets.lennard_jones import binding_energy
 
 
 def test_energies_are_binding_energies():
-    bags, y, wall, scale, energy = make_lj(10, 14, 2, n_bags=50, random_state=0, return_truth=True)
+    made = make_lj(10, 14, 2, n_bags=50, random_state=0)
+    bags, y, wall, scale, energy = (made[k] for k in ("data", "target", "wall", "scales", "energy"))
     assert len(bags) == 50 and bags.n_features == 14 and set(bags.sizes) == {3, 4, 5}
     assert y.min() > 0 and y.max() <= 1 and 0.2 < np.mean(y > 0.5) < 0.8
     assert_array_equal(y, [e.max() for e in bags.split(energy)])
@@ -21,7 +22,7 @@ def test_energies_are_binding_energies():
 
 
 def test_scales_and_relevance():
-    *_, scale, _ = make_lj(6, 9, 3, random_state=0, return_truth=True)
+    scale = make_lj(6, 9, 3, random_state=0).scales
     assert_allclose(scale, [1, 1 / 2, 1 / 3, 1, 1 / 2, 1 / 3, 0, 0, 0])
 
 
@@ -33,8 +34,8 @@ def test_potential_falls_with_the_gap():
 
 def test_same_seed_same_bits():
     a, b = make_lj(random_state=3), make_lj(random_state=3)
-    assert a[0] == b[0]
-    assert_array_equal(a[1], b[1])
+    assert a.data == b.data
+    assert_array_equal(a.target, b.target)
 
 
 @pytest.mark.parametrize(

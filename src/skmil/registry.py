@@ -113,7 +113,7 @@ _GRAPH_GRID: dict[str, list] = {
     "svm__kernel__power": [0.25, 1.0, 4.0],
     "svm__C": [10.0, 100.0],
 }
-# Every second step of the paper, as far as a few thousand training instances can fill the cells.
+# A coarse copy of the grid of the paper, as far as a few thousand training instances fill the cells.
 _ISOLATION_GRID: dict[str, list] = {
     "scale__method": ["minmax", "standard", "none"],
     "isolation__n_cells": [16, 64, 256],

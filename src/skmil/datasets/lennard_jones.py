@@ -1,8 +1,10 @@
 """Synthetic musk molecules with Lennard-Jones energies, after Dooly, Zhang, Goldman & Amar (JMLR 2002)."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from skmil.bags import Bags
+from skmil.datasets.loaders import as_result
 
 WALL = (8.0, 13.0)  # where the wall of the receptor lies, in each direction
 
@@ -15,7 +17,7 @@ def make_lj(
     sizes=(3, 5),
     radius=2.5,
     random_state=None,
-    return_truth=False,
+    return_X_y=False,
 ):
     r"""Make molecules whose target is the binding energy of their best conformation.
 
@@ -43,18 +45,17 @@ def make_lj(
     radius : float
         The r of the potential: small ones make a narrow optimum.
     random_state : int, Generator or None
-    return_truth : bool
-        Also return the wall t, the scales s and the energy of each instance.
+    return_X_y : bool
+        Return ``(X, y)`` instead of everything.
 
     Returns
     -------
-    bags : Bags
-    y : array (n_bags,) in (0, 1]
+    Bunch with ``data``, ``target`` in (0, 1], ``wall`` (t), ``scales`` (s) and ``energy`` of each instance
 
     Examples
     --------
     >>> from skmil.datasets import make_lj
-    >>> bags, y = make_lj(5, 8, n_bags=20, random_state=0)
+    >>> bags, y = make_lj(5, 8, n_bags=20, random_state=0, return_X_y=True)
     >>> bags.n_features, bool((y > 0).all() and (y <= 1).all())
     (8, True)
     """
@@ -75,8 +76,9 @@ def make_lj(
     X = wall - gap[:, None] * rng.uniform(0, 2, (offsets[-1], n_features))
     energy = binding_energy(X, wall, scale, radius)
     y = np.maximum.reduceat(energy, offsets[:-1])
-    bags = Bags(X, offsets)
-    return (bags, y, wall, scale, energy) if return_truth else (bags, y)
+    return as_result(
+        Bunch(data=Bags(X, offsets), target=y, wall=wall, scales=scale, energy=energy), return_X_y
+    )
 
 
 def binding_energy(X, wall, scale, radius) -> np.ndarray:

@@ -58,7 +58,7 @@ def load_musk1(*, return_X_y=False):
     >>> load_musk1().data
     Bags(92 bags, 476 instances, 166 features; sizes 2 to 40, median 4)
     """
-    return _result(_shipped("musk1"), return_X_y)
+    return as_result(_shipped("musk1"), return_X_y)
 
 
 def load_musk2(*, return_X_y=False):
@@ -80,7 +80,7 @@ def load_musk2(*, return_X_y=False):
     >>> load_musk2().data
     Bags(102 bags, 6598 instances, 166 features; sizes 1 to 1044, median 12)
     """
-    return _result(_shipped("musk2"), return_X_y)
+    return as_result(_shipped("musk2"), return_X_y)
 
 
 def load_bags(name_or_path, *, return_X_y=False, bag=None, label=None):
@@ -102,11 +102,11 @@ def load_bags(name_or_path, *, return_X_y=False, bag=None, label=None):
     """
     name = os.fspath(name_or_path)
     if name in SHIPPED and bag is None and label is None:
-        return _result(_shipped(name), return_X_y)
+        return as_result(_shipped(name), return_X_y)
     path = _find(name)
     bunch = read_bags(path, bag=bag, label=label)
     bunch.setdefault("DESCR", f"{bunch.data!r} from {path.name}")
-    return _result(bunch, return_X_y)
+    return as_result(bunch, return_X_y)
 
 
 def _find(name: str) -> Path:
@@ -153,6 +153,7 @@ def _shipped(name: str) -> Bunch:
     return bunch
 
 
-def _result(bunch: Bunch, return_X_y: bool):
+def as_result(bunch: Bunch, return_X_y: bool):
+    """What loaders and generators return: everything, or bags and labels."""
     bunch.ids = bunch.data.ids
     return (bunch.data, bunch.target) if return_X_y else bunch

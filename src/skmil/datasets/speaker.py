@@ -1,12 +1,20 @@
 """Bags the size of the Speaker set, made up: short-time features of recorded speech."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from skmil.bags import Bags
+from skmil.datasets.loaders import as_result
 
 
 def make_speaker_like(
-    n_bags=430, n_instances=583_600, n_features=20, positive=190, share=0.3, random_state=None
+    n_bags=430,
+    n_instances=583_600,
+    n_features=20,
+    positive=190,
+    share=0.3,
+    random_state=None,
+    return_X_y=False,
 ):
     """Recordings as bags of frames; one speaker is heard in the positive ones.
 
@@ -24,15 +32,17 @@ def make_speaker_like(
         Of the frames of a positive bag, those that make it positive.
     random_state : int, Generator or None
 
+    return_X_y : bool
+        Return ``(X, y)`` instead of everything.
+
     Returns
     -------
-    bags : Bags
-    y : array of 0 and 1
+    Bunch with ``data``, ``target`` (0 and 1) and ``instance_y`` (1 for frames of the speaker looked for)
 
     Examples
     --------
     >>> from skmil.datasets import make_speaker_like
-    >>> bags, y = make_speaker_like(n_bags=6, n_instances=60, positive=2, random_state=0)
+    >>> bags, y = make_speaker_like(6, 60, positive=2, random_state=0, return_X_y=True)
     >>> bags.shape, bags.offsets[-1], y.sum()
     ((6, 20), np.int64(60), np.int64(2))
     """
@@ -52,7 +62,8 @@ def make_speaker_like(
     speaker[(rng.random(n_instances) < share) & (np.repeat(y, sizes) == 1)] = 0
     X += sounds[sound]
     X += voices[speaker, sound]
-    return Bags(X, np.concatenate([[0], np.cumsum(sizes)])), y
+    data = Bags(X, np.concatenate([[0], np.cumsum(sizes)]))
+    return as_result(Bunch(data=data, target=y, instance_y=(speaker == 0).astype(int)), return_X_y)
 
 
 def _sizes(rng, n_bags, n_instances):

@@ -20,7 +20,7 @@ def speaker_tasks(table, data):
 
 def speaker_run(table, task):
     """Seconds to fit and to predict, and accuracy on 130 of 430 bags."""
-    X, y = make_speaker_like(n_instances=round(583_600 * task["scale"]), random_state=0)
+    X, y = make_speaker_like(n_instances=round(583_600 * task["scale"]), random_state=0, return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     test, train = np.split(order, [round(0.3 * len(y))])
     start = time.perf_counter()
