@@ -155,6 +155,9 @@ class ConvexWitness(Assumption):
     :math:`p_{ij} \propto \exp(\mu_i f_{ij} / T)`, where :math:`\mu_i` is minus the slope of C l at the
     witness. At temperature 0 all instances with f >= 1 share the part evenly, which costs nothing; where
     there are none, the instance of largest f has it.
+
+    With the hinge loss annealing does less here: a witness at f = 1 costs nothing, the entropy then spreads
+    p as far as that allows, and neither step alone moves it. The step at temperature 0 decides.
     """
 
     def __init__(self, bags, y, w, C, loss):
