@@ -148,6 +148,14 @@ def test_a_strangers_csv_in_two_commands(run, tmp_path):
     assert code == 0 and out.splitlines()[1].startswith("mol0,idle,") and len(out.splitlines()) == 13
 
 
+def test_an_unknown_bag_column_names_the_option_of_the_verb(run, tmp_path):
+    csv, model = tmp_path / "own.csv", tmp_path / "own.skmil"
+    csv.write_text("mol,x1,x2,cls\na,1,2,y\na,2,3,y\nb,1,0,n\n")
+    refused(run("fit", csv, model), "line 1", "name it with --bag")
+    run("fit", csv, model, "--bag", "mol", "--label", "cls")
+    refused(run("explain", model, csv), "name it with --bag-column")
+
+
 def test_gram_and_convert(run, path, toy, tmp_path):
     X, _ = toy
     assert run("gram", path, "k.npy")[0] == 0

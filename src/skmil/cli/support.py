@@ -26,12 +26,21 @@ SHIPPED = ("musk1", "musk2")
 DEMO = ("k_and emp", "ALP-SVM", "ISK", "MG-ACC", "PPMM", "MI-Kernel", "Simple-MI")
 
 
-def load(data: str, bag: str | None = None, label: str | None = None, labelled: bool = True) -> Bunch:
-    """Bags by name or path, with their ``name``; labels must be there if ``labelled``."""
+def load(
+    data: str,
+    bag: str | None = None,
+    label: str | None = None,
+    labelled: bool = True,
+    option: str = "--bag",
+) -> Bunch:
+    """Bags by name or path, with their ``name``; labels must be there if ``labelled``.
+
+    ``option`` is what the verb calls the column of bag ids.
+    """
     if Path(data).is_dir():
         raise ValueError(f"{data}: this is a folder; name a file in it")
     if Path(data).exists() and data not in SHIPPED:
-        bunch = read_bags(data, bag=bag, label=label)
+        bunch = _read(data, bag, label, option)
     elif data in SHIPPED or _in_folder(data):
         bunch = load_bags(data)
     else:
@@ -40,6 +49,15 @@ def load(data: str, bag: str | None = None, label: str | None = None, labelled: 
         raise ValueError(f"{data}: no labels found; name their column with --label")
     bunch.name = Path(data).stem if Path(data).exists() else data
     return bunch
+
+
+def _read(data: str, bag, label, option: str) -> Bunch:
+    """Read a file; an error speaks of options where the library speaks of arguments."""
+    try:
+        return read_bags(data, bag=bag, label=label)
+    except ValueError as error:
+        text = str(error).replace("bag= and label=", f"{option} and --label").replace("bag=", option)
+        raise ValueError(text) from None
 
 
 def known_sets() -> list[str]:

@@ -313,7 +313,7 @@ def explain(
         if bag_id is None:
             raise ValueError("--plot draws one bag; name it with --bag")
     fitted = load_model(model)
-    bunch = load(data, column, label, labelled=False)
+    bunch = load(data, column, label, labelled=False, option="--bag-column")
     names = bunch.get("instance_names")
     if bag_id is None:
         _explain_all(fitted, bunch.data, names)
