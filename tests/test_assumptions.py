@@ -15,7 +15,7 @@ PARTS = ("train", "test", "attacked")
 
 def kinds_of(part):
     """For each bag: how many instances of a concept, how many of poison."""
-    marks = part.data.split(part.instance_y)
+    marks = part.data.split(part.instance_target)
     return np.array([(m == 1).sum() for m in marks]), np.array([(m == -1).sum() for m in marks])
 
 
@@ -27,14 +27,14 @@ def test_poison_changes_sides():
         assert_array_equal(concept > 0, part.target == 1)
         assert concept.max() == 3 and part.data.n_features == 16
         assert_array_equal(poison, part.target == (name == "attacked"))
-        assert part.data.instances[part.instance_y == -1].mean() == pytest.approx(-10, abs=0.1)
+        assert part.data.instances[part.instance_target == -1].mean() == pytest.approx(-10, abs=0.1)
 
 
 def test_two_concepts():
     sets = make_assumption("double", random_state=0)
     for name in PARTS:
         part = sets[name]
-        for b, marks, label in zip(part.data, part.data.split(part.instance_y), part.target, strict=True):
+        for b, marks, label in zip(part.data, part.data.split(part.instance_target), part.target, strict=True):
             means = np.rint(b[marks == 1].mean(axis=1))
             assert set(means) == {2, 3} if label else len(means) == 1 and set(means) <= {2, 3}
         assert_array_equal(kinds_of(part)[1], part.target == (name == "attacked"))

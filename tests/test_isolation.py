@@ -288,7 +288,7 @@ def test_speaker_like():
     made, again = (make_speaker_like(30, 900, 7, positive=12, random_state=0) for _ in range(2))
     X, y = made.data, made.target
     assert X == again.data and X.shape == (30, 7) and X.offsets[-1] == 900 and y.sum() == 12
-    heard = np.add.reduceat(made.instance_y, X.offsets[:-1])
+    heard = np.add.reduceat(made.instance_target, X.offsets[:-1])
     assert (heard[y == 0] == 0).all() and (heard[y == 1] > 0).mean() > 0.9
     assert pairwise_distances(X.instances[:50]).min(where=~np.eye(50, dtype=bool), initial=9.0) > 0
     with pytest.raises(ValueError, match="ascending order"):

@@ -43,7 +43,7 @@ def make_assumption(kind="single", n_bags=200, n_features=16, bag_size=10, rando
     -------
     Bunch
         ``train``, ``test`` and ``attacked``, each with ``data`` (Bags), ``target`` (0 or 1) and
-        ``instance_y`` (1 for an instance of a concept, -1 for poison, 0 for noise).
+        ``instance_target`` (1 for an instance of a concept, -1 for poison, 0 for noise).
 
     References
     ----------
@@ -84,7 +84,7 @@ class _Draw:
         drawn = [self._bag(bool(label), attack) for label in y]
         data = Bags.from_list([np.vstack([x for x, _ in parts]) for parts in drawn])
         marks = [np.full(len(x), mark) for parts in drawn for x, mark in parts]
-        return Bunch(data=data, target=y, instance_y=np.concatenate(marks))
+        return Bunch(data=data, target=y, instance_target=np.concatenate(marks))
 
     def _bag(self, positive, attack):
         parts = [(self._normal(self.rng.integers(1, self.bag_size), 0, 1), 0)]

@@ -37,7 +37,7 @@ def make_speaker_like(
 
     Returns
     -------
-    Bunch with ``data``, ``target`` (0 and 1) and ``instance_y`` (1 for frames of the speaker looked for)
+    Bunch with ``data``, ``target`` (0 and 1) and ``instance_target`` (1 for frames of the speaker looked for)
 
     Examples
     --------
@@ -63,7 +63,7 @@ def make_speaker_like(
     X += sounds[sound]
     X += voices[speaker, sound]
     data = Bags(X, np.concatenate([[0], np.cumsum(sizes)]))
-    return as_result(Bunch(data=data, target=y, instance_y=(speaker == 0).astype(int)), return_X_y)
+    return as_result(Bunch(data=data, target=y, instance_target=(speaker == 0).astype(int)), return_X_y)
 
 
 def _sizes(rng, n_bags, n_instances):
