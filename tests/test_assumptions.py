@@ -34,7 +34,9 @@ def test_two_concepts():
     sets = make_assumption("double", random_state=0)
     for name in PARTS:
         part = sets[name]
-        for b, marks, label in zip(part.data, part.data.split(part.instance_target), part.target, strict=True):
+        for b, marks, label in zip(
+            part.data, part.data.split(part.instance_target), part.target, strict=True
+        ):
             means = np.rint(b[marks == 1].mean(axis=1))
             assert set(means) == {2, 3} if label else len(means) == 1 and set(means) <= {2, 3}
         assert_array_equal(kinds_of(part)[1], part.target == (name == "attacked"))

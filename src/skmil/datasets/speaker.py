@@ -37,7 +37,7 @@ def make_speaker_like(
 
     Returns
     -------
-    Bunch with ``data``, ``target`` (0 and 1) and ``instance_target`` (1 for frames of the speaker looked for)
+    Bunch with ``data``, ``target`` (0 and 1) and ``instance_target`` (1: the speaker looked for)
 
     Examples
     --------
