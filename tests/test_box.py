@@ -320,5 +320,9 @@ def test_auto_shares_boxes_of_large_bags_and_refines():
     auto = BoxKernel(epsilon=0.1, random_state=0).fit(X)
     L = auto.log_gram(X)
     assert auto.report_.entries["shared"] > 100
-    truth = BoxKernel(method="pairwise", epsilon=0.02, random_state=1).fit(X).log_gram(X[:3], X)
-    assert np.abs(np.exp(L[:3] - truth) - 1).max() < 0.13
+    both = auto.log_grams(X, kinds=("and", "or"))
+    assert auto.report_.entries["shared"] > 300
+    truth = BoxKernel(method="pairwise", epsilon=0.02, random_state=1).fit(X)
+    truth = truth.log_grams(X[:3], X, kinds=("and", "or"))
+    assert np.abs(np.exp(L[:3] - truth["and"]) - 1).max() < 0.13
+    assert np.abs(np.exp(both["or"][:3] - truth["or"]) - 1).max() < 0.13

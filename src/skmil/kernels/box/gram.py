@@ -208,8 +208,11 @@ class Counter:
         # k_and <= k_or / 3 iff k_and <= both / 4; 3/4 of that allows for the errors of the two estimates.
         apart = exactly | (k_and[rest] <= both + np.log(0.75 / 4))
         out[rest[apart]] = both[apart] + np.log1p(-np.exp(k_and[rest[apart]] - both[apart]))
-        near = rest[~apart]
-        plan = self.plan
+        near, plan = rest[~apart], self.plan
+        if "or" in self.shared:
+            out[near] = self.shared["or"][first[near], second[near]]
+            report.add("shared", (~np.isnan(out[near])).sum(), 0, plan.epsilon)
+            near = near[np.isnan(out[near])]
         values = self._sampled(first[near], second[near], ["or"], plan.epsilon, plan.delta / 2, report)
         out[near] = values[:, 0]
         return out
@@ -285,6 +288,10 @@ def share_boxes(T: Table, kinds, delta: float, plan: Plan):
         if share > 0.995 or (S > 64 * shared.BLOCK and share - settled < 0.05):
             break
         settled, step = share, S
+    if "and" in sums:
+        # h + h' - h h' says that a box holds either bag; it may be one point, so the weights reach 1.
+        a, b = (np.add.outer(m.diagonal(), m.diagonal()) - m for m in sums["and"])
+        sums["or"], sure["or"] = [a, b], shared.certified(S, a, b, 1.0, plan.epsilon, delta)
     out = {}
     for k, (first, _) in sums.items():
         with np.errstate(divide="ignore"):
