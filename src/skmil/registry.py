@@ -206,7 +206,7 @@ REGISTRY: dict[str, Method] = {
             lambda: _scaled_dense(
                 ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
             ),
-            grid=_SVM_GRID,
+            grid={"scale__method": ["standard", "minmax", "none"], "svm__C": [1.0, 10.0, 100.0]},
         ),
         Method(
             "APR",
@@ -243,7 +243,11 @@ REGISTRY: dict[str, Method] = {
             "Auer and Ortner 2004",
             "bags that meet one of several balls or boxes are positive, by vote",
             lambda: _scaled(boost=BallBoost()),
-            grid={"boost__shape": ["ball", "cube", "box"], "boost__n_rounds": [5, 20, 50]},
+            grid={
+                "scale__method": ["standard", "none"],
+                "boost__shape": ["ball", "cube", "box"],
+                "boost__n_rounds": [20, 50, 200],
+            },
         ),
         Method(
             "MILBoost",
@@ -256,7 +260,7 @@ REGISTRY: dict[str, Method] = {
             "MissSVM",
             "Zhou and Xu 2007",
             "a bag is positive if an instance is; its instances lie away from the border",
-            lambda: _scaled(miss=MissSVM(C=100.0, class_weight="balanced")),
+            lambda: _scaled_dense(miss=MissSVM(C=100.0, class_weight="balanced")),
             grid={"miss__C": [10.0, 100.0, 1000.0], "miss__beta": [0.1, 1.0]},
         ),
         Method(
