@@ -80,6 +80,13 @@ def test_expansion_leaves_epsilon_outside():
     assert_allclose(expand(chosen, np.r_[np.full(5, 2.0), np.ones(15)], tau, epsilon), doubled)
 
 
+def test_expansion_never_cuts_into_the_box():
+    # One outlier among a thousand: a share of 0.01 outside would leave it out.
+    chosen = np.r_[np.zeros(999), 10.0][:, None]
+    low, high = expand(chosen, np.ones(1000), 0.999, 0.01)
+    assert low <= 0 and high >= 10
+
+
 def test_smaller_tau_or_epsilon_makes_a_larger_box(toy):
     def size(**settings):
         model = APR(**settings).fit(*toy)

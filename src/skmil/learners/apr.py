@@ -22,7 +22,7 @@ class APR(BagClassifier):
 
     Then *expand* the sides. Along each feature the chosen positive instances give a kernel density with
     Gaussians as wide as leaves a share ``tau`` of one, put in the middle, inside the box; the new sides
-    leave a probability of ``epsilon`` outside.
+    leave a probability of ``epsilon`` outside, or less where that would cut into the box.
 
     The decision value of an instance is its margin: the smallest of its distances to the sides, in
     units of half a side, hence 1 in the middle, 0 on the border and negative outside. A bag has that
@@ -139,7 +139,8 @@ def expand(
     columns = zip(chosen.T, width, strict=True)
     tails = epsilon / 2, 1 - epsilon / 2
     sides = np.array([[_quantile(x, weight, s, q) for q in tails] for x, s in columns])
-    return sides[:, 0], sides[:, 1]
+    # One extreme among many leaves less than epsilon outside; the box must not shrink and lose its bag.
+    return np.minimum(sides[:, 0], low), np.maximum(sides[:, 1], high)
 
 
 def _quantile(x: np.ndarray, weight: np.ndarray, width: float, q: float) -> float:
