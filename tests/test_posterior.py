@@ -69,7 +69,7 @@ def test_ideal_kernels():
 
 
 def test_learned_power_tells_the_mechanisms_apart():
-    # With the 200 bags of the paper chance decides between 2 and 3 even if the components are known.
+    # With the 200 bags of the paper one draw in five is out of order even if the components are known.
     ordered = 0
     for seed in range(10):
         data = [make_mixture_bags(m, n_bags=2000, random_state=seed) for m in (1, 2, 3)]

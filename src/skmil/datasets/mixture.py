@@ -29,6 +29,10 @@ def make_mixture_bags(
 
     With the defaults about half of the bags are positive under each mechanism.
 
+    The power p that PPMM learns differs little between mechanisms 2 and 3: from the true components it is
+    2.24 and 2.38 in the limit of many bags, with a standard deviation of 0.16 over draws of the paper's 200
+    bags. So one draw in five puts the three out of order even then; one in fifty with 2000 bags.
+
     Parameters
     ----------
     mechanism : 1, 2 or 3
