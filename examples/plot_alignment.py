@@ -13,7 +13,7 @@ from skmil.inspection import plot_alignment
 
 fitted = {}
 for mechanism in (1, 2, 3):
-    X, y = make_mixture_bags(mechanism, random_state=0)
+    X, y = make_mixture_bags(mechanism, random_state=0, return_X_y=True)
     # The number of components differs from the true one (20), which is not known in practice.
     embedding = PosteriorEmbedding(n_components=25, mixture="spherical", n_init=1, random_state=0)
     fitted[f"mechanism {mechanism}"] = embedding.fit(X, y)

@@ -9,7 +9,7 @@ from skmil.datasets import make_mixture_bags
 
 @pytest.mark.parametrize("mechanism", [1, 2, 3])
 def test_shape_and_balance(mechanism):
-    X, y = make_mixture_bags(mechanism, n_bags=2000, random_state=0)
+    X, y = make_mixture_bags(mechanism, n_bags=2000, random_state=0, return_X_y=True)
     assert len(X) == len(y) == 2000 and (X.sizes == 13).all() and X.n_features == 5
     assert 0.45 < y.mean() < 0.55
     assert set(y) == {0, 1}
@@ -18,7 +18,9 @@ def test_shape_and_balance(mechanism):
 @pytest.mark.parametrize(("mechanism", "positive", "more_than"), [(1, 1, 0), (2, 4, 2.6), (3, 10, 6.5)])
 def test_labels_follow_the_mechanism(mechanism, positive, more_than):
     # Without spread an instance is its centre, so components can be read off.
-    X, y = make_mixture_bags(mechanism, spread=0.0, random_state=0)
+    made = make_mixture_bags(mechanism, spread=0.0, random_state=0)
+    X, y = made.data, made.target
+    assert (np.add.reduceat(made.instance_target, X.offsets[:-1]) > more_than).tolist() == y.tolist()
     centers = np.unique(X.instances, axis=0)
     assert len(centers) == 20
     count = np.array([[(b == c).all(axis=1).sum() for c in centers] for b in X])
@@ -30,8 +32,8 @@ def test_labels_follow_the_mechanism(mechanism, positive, more_than):
 
 def test_mechanisms_differ_in_the_labels_only():
     a, b = make_mixture_bags(1, random_state=3), make_mixture_bags(3, random_state=3)
-    assert a[0] == b[0] and (a[1] != b[1]).any()
-    assert make_mixture_bags(1, random_state=4)[0] != a[0]
+    assert a.data == b.data and (a.target != b.target).any()
+    assert make_mixture_bags(1, random_state=4).data != a.data
 
 
 @pytest.mark.parametrize(

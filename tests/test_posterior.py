@@ -72,7 +72,7 @@ def test_learned_power_tells_the_mechanisms_apart():
     # With the 200 bags of the paper one draw in five is out of order even if the components are known.
     ordered = 0
     for seed in range(10):
-        data = [make_mixture_bags(m, n_bags=2000, random_state=seed) for m in (1, 2, 3)]
+        data = [make_mixture_bags(m, n_bags=2000, random_state=seed, return_X_y=True) for m in (1, 2, 3)]
         embedding = PosteriorEmbedding(25, n_init=1, random_state=seed)
         p = [embedding.fit(X, y).p_ for X, y in data]
         ordered += p[0] < p[1] < p[2]
@@ -80,7 +80,7 @@ def test_learned_power_tells_the_mechanisms_apart():
 
 
 def test_curve_and_best_seed():
-    X, y = make_mixture_bags(3, n_bags=60, random_state=0)
+    X, y = make_mixture_bags(3, n_bags=60, random_state=0, return_X_y=True)
     e = PosteriorEmbedding(10, n_init=5, random_state=0).fit(X, y)
     p, values = e.alignment_curve_.T
     assert_array_equal(p, P_GRID)

@@ -1,9 +1,11 @@
 """Bags whose labels follow one of three mechanisms: the synthetic sets of Wang, Yang & Zha (ICML 2008)."""
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from skmil._jit import random_key
 from skmil.bags import Bags
+from skmil.datasets.loaders import as_result
 
 # Mechanism -> (share of the components that are positive, share of a bag that must be exceeded).
 SHARES = {1: (0.0, 0.0), 2: (0.2, 0.2), 3: (0.5, 0.5)}
@@ -17,6 +19,7 @@ def make_mixture_bags(
     n_features=5,
     spread=0.2,
     random_state=None,
+    return_X_y=False,
 ):
     r"""Draw the synthetic sets of the PPMM paper [1]_: three ways in which instances make a label.
 
@@ -42,10 +45,13 @@ def make_mixture_bags(
         Standard deviation of a component; the centres are standard normal.
     random_state : int, RandomState or None
 
+    return_X_y : bool
+        Return ``(X, y)`` instead of everything.
+
     Returns
     -------
-    bags : Bags
-    y : array of n_bags zeros and ones
+    Bunch with ``data``, ``target`` (0 and 1), ``instance_target`` (1: of a positive component) and
+    ``component`` of each instance
 
     References
     ----------
@@ -55,8 +61,7 @@ def make_mixture_bags(
     Examples
     --------
     >>> from skmil.datasets import make_mixture_bags
-    >>> bags, y = make_mixture_bags(mechanism=2, random_state=0)
-    >>> bags
+    >>> make_mixture_bags(mechanism=2, random_state=0).data
     Bags(200 bags, 2600 instances, 5 features; sizes 13 to 13, median 13)
     """
     if mechanism not in SHARES:
@@ -75,4 +80,6 @@ def make_mixture_bags(
     # Components have no order, so the first ones are as random a choice as any.
     positive = component < max(1, round(among * n_components))
     y = positive.reshape(n_bags, bag_size).sum(axis=1) > exceed * bag_size
-    return Bags(instances, np.arange(n_bags + 1) * bag_size), y.astype(int)
+    bags = Bags(instances, np.arange(n_bags + 1) * bag_size)
+    made = Bunch(data=bags, target=y.astype(int), instance_target=positive.astype(int), component=component)
+    return as_result(made, return_X_y)

@@ -25,7 +25,7 @@ def plot_alignment(embeddings, ax=None):
     >>> from skmil.datasets import make_mixture_bags
     >>> from skmil.embeddings import PosteriorEmbedding
     >>> from skmil.inspection import plot_alignment
-    >>> X, y = make_mixture_bags(mechanism=3, n_bags=40, random_state=0)
+    >>> X, y = make_mixture_bags(mechanism=3, n_bags=40, random_state=0, return_X_y=True)
     >>> ax = plot_alignment(PosteriorEmbedding(n_init=1, random_state=0).fit(X, y))
     >>> ax.get_xlabel()
     'p'

@@ -24,32 +24,46 @@ def p_page(table, results, out):
 
 
 def mechanism_tasks(table, data):
-    """The three mechanisms, for several seeds."""
-    return [{"mechanism": m, "seed": s} for m in (1, 2, 3) for s in range(table.settings["seeds"])]
+    """The three mechanisms, for several numbers of bags and seeds."""
+    return [
+        {"bags": n, "mechanism": m, "seed": s}
+        for n in table.settings["bags"]
+        for m in (1, 2, 3)
+        for s in range(table.settings["seeds"])
+    ]
 
 
 def mechanism_run(table, task):
     """The exponent learned when one, a fifth, or half of the instances decide."""
-    X, y = make_mixture_bags(mechanism=task["mechanism"], random_state=task["seed"])
+    X, y = make_mixture_bags(
+        task["mechanism"], n_bags=task["bags"], random_state=task["seed"], return_X_y=True
+    )
     return {"p": _learn(X, y, task["seed"])}
 
 
 def mechanism_page(table, results, out):
-    """A table and a picture."""
-    figure, ax = axes()
-    for m in (1, 2, 3):
-        values = [r["p"] for r in results if r["mechanism"] == m]
-        ax[0, 0].plot([m] * len(values), values, "o", alpha=0.6)
-    ax[0, 0].set(xticks=[1, 2, 3], xlabel="mechanism (one witness ... majority)", ylabel="learned p")
-    seeds = sorted({r["seed"] for r in results})
-    by_seed = [
-        [r["p"] for r in sorted(results, key=lambda r: r["mechanism"]) if r["seed"] == s] for s in seeds
-    ]
-    ordered = sum(p == sorted(p) for p in by_seed)
+    """For each number of bags a table, a panel and how often the order is right."""
+    sizes = sorted({r["bags"] for r in results})
+    figure, ax = axes(4.5 * max(1, len(sizes)), 3.6, max(1, len(sizes)))
+    text = ""
+    for axis, n in zip(ax.flat, sizes, strict=False):
+        part = [r for r in results if r["bags"] == n]
+        axis.plot([r["mechanism"] for r in part], [r["p"] for r in part], "o", alpha=0.6)
+        axis.set(xticks=[1, 2, 3], xlabel="mechanism (one witness ... majority)", ylabel="learned p")
+        axis.set_title(f"{n} bags")
+        text += f"## {n} bags\n\n" + pivot(part, ["mechanism"], "seed", "p", "{:.2f}") + _order(part)
+    return text + save(figure, out, table.name)
+
+
+def _order(results) -> str:
+    """In how many seeds the exponents come in the order of the mechanisms."""
+    p = {(r["seed"], r["mechanism"]): r["p"] for r in results}
+    seeds = sorted({s for s, _ in p if all((s, m) in p for m in (1, 2, 3))})
+    first = sum(p[s, 1] == min(p[s, m] for m in (1, 2, 3)) for s in seeds)
+    whole = sum(p[s, 1] <= p[s, 2] <= p[s, 3] for s in seeds)
     return (
-        pivot(results, ["mechanism"], "seed", "p", "{:.2f}")
-        + f"\nIn the order of the mechanisms for {ordered} of {len(seeds)} seeds.\n"
-        + save(figure, out, table.name)
+        f"\nIn the order of the mechanisms for {whole} of {len(seeds)} seeds; "
+        f"mechanism 1 is the smallest for {first}.\n\n"
     )
 
 
