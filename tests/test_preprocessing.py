@@ -62,3 +62,15 @@ def test_what_is_wrong_is_said(bags):
         BagGrid(factor=0).fit(bags)
     with pytest.raises(ValueError, match="levels is 0"):
         BagGrid(levels=0).fit(bags)
+
+
+@pytest.mark.parametrize("method", ["standard", "minmax", "robust"])
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_matrix])
+def test_a_constant_feature_does_not_blow_up_a_bag_that_differs(method, to):
+    # The mean of 1111 times 0.1 is not 0.1 in floating point, so the standard deviation is not 0.
+    X = np.column_stack([np.full(1111, 0.1), np.arange(1111.0)])
+    scaler = BagScaler(method).fit(Bags(to(X), np.array([0, 500, 1111])))
+    other = scaler.transform(Bags(to(np.array([[0.3, 5.0]])), np.array([0, 1]))).to_dense().instances
+    assert 0 < other[0, 0] < 1
+    if to is np.asarray:
+        assert (scaler.transform(Bags(X, np.array([0, 1111]))).instances[:, 0] == 0).all()

@@ -70,9 +70,12 @@ class BagScaler(_BagTransformer):
             self.scale_ = ones if self.skip_sparse else _sparse_scale(bags.instances, self.method, weights)
         else:
             self.center_, self.scale_ = _STATISTICS[self.method](bags.instances, weights)
-        # Rounding leaves a constant feature with a tiny spread; it must not be blown up.
-        tiny = 10 * np.finfo(float).eps * np.abs(self.center_)
-        self.scale_ = np.where(self.scale_ > tiny, self.scale_, 1.0)
+        # The mean of equal numbers is not always their value: a spread that is only rounding would blow up
+        # a new bag that differs.
+        constant, value = _constant(bags.instances)
+        self.scale_ = np.where(constant | (self.scale_ <= 0), 1.0, self.scale_)
+        if not (bags.is_sparse or self.method == "none"):
+            self.center_ = np.where(constant, value, self.center_)
 
     def _transform(self, bags):
         if bags.is_sparse:
@@ -132,6 +135,14 @@ class BagGrid(_BagTransformer):
     def _transform(self, bags):
         X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1
         return bags.with_instances(np.clip(X, 0, self.s_))
+
+
+def _constant(X):
+    """Which features have one value only, and which value."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if hasattr(low, "toarray"):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return low == high, low
 
 
 def _standard(X, weights):

@@ -79,12 +79,10 @@ class Method:
 
 
 def _scaled(**step):
-    """A pipeline that standardises instances first, and ends in the given step."""
-    return BagPipeline([("scale", BagScaler()), *step.items()])
+    """A pipeline that standardises instances first, and ends in the given step.
 
-
-def _scaled_dense(**step):
-    """The same, but sparse features, the weights of terms as a rule, stay as they are."""
+    Sparse features, the weights of terms as a rule, stay as they are: standardising ruins texts.
+    """
     return BagPipeline([("scale", BagScaler(skip_sparse=True)), *step.items()])
 
 
@@ -203,7 +201,7 @@ REGISTRY: dict[str, Method] = {
             "PPMM",
             "Wang, Yang and Zha 2008",
             "learned: from one witness (small p) to the majority (large p)",
-            lambda: _scaled_dense(
+            lambda: _scaled(
                 ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
             ),
             grid={"scale__method": ["standard", "minmax", "none"], "svm__C": [1.0, 10.0, 100.0]},
@@ -219,8 +217,8 @@ REGISTRY: dict[str, Method] = {
             "Citation-kNN",
             "Wang and Zucker 2000",
             "bags that come close to each other have the same label",
-            lambda: _scaled_dense(knn=CitationKNN()),
-            lambda: _scaled_dense(knn=CitationKNNRegressor()),
+            lambda: _scaled(knn=CitationKNN()),
+            lambda: _scaled(knn=CitationKNNRegressor()),
             grid=_CITATION_GRID,
             regression_grid=_CITATION_GRID,
         ),
@@ -260,7 +258,7 @@ REGISTRY: dict[str, Method] = {
             "MissSVM",
             "Zhou and Xu 2007",
             "a bag is positive if an instance is; its instances lie away from the border",
-            lambda: _scaled_dense(miss=MissSVM(C=100.0, class_weight="balanced")),
+            lambda: _scaled(miss=MissSVM(C=100.0, class_weight="balanced")),
             grid={"miss__C": [10.0, 100.0, 1000.0], "miss__beta": [0.1, 1.0]},
         ),
         Method(
