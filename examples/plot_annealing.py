@@ -32,12 +32,12 @@ MODELS = {
 # %%
 # One run: 30 training and 100 test bags, C = 100 and an RBF kernel of width 1.
 def errors(assumption, start_temperature, fraction, seed):
-    X, y = make_annealing_toy(30, fraction, random_state=seed)
-    test = make_annealing_toy(100, fraction, random_state=1000 + seed, return_instances=True)
+    X, y = make_annealing_toy(30, fraction, random_state=seed, return_X_y=True)
+    test = make_annealing_toy(100, fraction, random_state=1000 + seed)
     model = AnnealedSVM(assumption, C=100.0, gamma=0.5, start_temperature=start_temperature)
     model.fit(X, y)
-    called = np.sign(np.concatenate(model.score_instances(test[0])))
-    return np.mean(model.predict(test[0]) != test[1]), np.mean(called != test[2])
+    called = np.sign(np.concatenate(model.score_instances(test.data)))
+    return np.mean(model.predict(test.data) != test.target), np.mean(called != test.instance_target)
 
 
 result = {
@@ -64,6 +64,6 @@ figure.savefig("annealing.png", dpi=120)
 
 # %%
 # What happened on the way, for one of them.
-X, y = make_annealing_toy(30, 0.3, random_state=0)
+X, y = make_annealing_toy(30, 0.3, random_state=0, return_X_y=True)
 trace = plot_annealing(AnnealedSVM(C=100.0, gamma=0.5).fit(X, y))
 trace[0].figure.savefig("annealing_trace.png", dpi=120)

@@ -29,7 +29,7 @@ def musk1():
 
 @pytest.fixture(scope="module")
 def small():
-    return make_annealing_toy(n_bags=30, fraction=0.4, random_state=0)
+    return make_annealing_toy(30, fraction=0.4, random_state=0, return_X_y=True)
 
 
 def instance_error(model, X, labels):
@@ -103,13 +103,11 @@ def test_instance_error_against_the_fraction(fraction, annealing_wins):
     """Figure 1: annealed labels are better where positives are rare, the heuristic's where they are not."""
     errors = {10.0: [], None: []}
     for seed in range(5):
-        X, y = make_annealing_toy(fraction=fraction, random_state=seed)
-        test, _, labels = make_annealing_toy(
-            100, fraction=fraction, random_state=100 + seed, return_instances=True
-        )
+        X, y = make_annealing_toy(fraction=fraction, random_state=seed, return_X_y=True)
+        test = make_annealing_toy(100, fraction=fraction, random_state=100 + seed)
         for start in errors:
             model = AnnealedSVM(C=100.0, gamma=0.5, start_temperature=start).fit(X, y)
-            errors[start].append(instance_error(model, test, labels))
+            errors[start].append(instance_error(model, test.data, test.instance_target))
     assert (np.mean(errors[10.0]) < np.mean(errors[None])) == annealing_wins
 
 
@@ -309,8 +307,9 @@ def test_named_classes_are_settings(small, thin, assumption):
 
 @pytest.mark.parametrize("fraction", [0.1, 0.3, 1.0])
 def test_toy_bags_hold_the_fraction(fraction):
-    X, y, labels = make_annealing_toy(200, fraction, random_state=0, return_instances=True)
-    share = [np.sum(part > 0) for part in X.split(labels)]
+    made = make_annealing_toy(200, fraction, random_state=0)
+    X, y = made.data, made.target
+    share = [np.sum(part > 0) for part in X.split(made.instance_target)]
     assert_array_equal(share, np.where(y > 0, np.ceil(np.round(fraction * X.sizes, 9)), 0))
     assert X.sizes.min() == 1 and X.sizes.max() == 10 and np.abs(X.instances).max() <= 4
 

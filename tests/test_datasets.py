@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from skmil import Bags
-from skmil.datasets import load_bags, load_musk1, load_musk2
+from skmil.datasets import (
+    load_bags,
+    load_musk1,
+    load_musk2,
+    make_annealing_toy,
+    make_counts,
+    make_gmil,
+    make_lj,
+    make_mixture_bags,
+    make_speaker_like,
+)
 from skmil.formats import write_bags
 
 
@@ -93,3 +103,14 @@ def test_shared_sets_are_the_shipped_ones(shared_data):
     for name in ("musk1", "musk2"):
         theirs, ours = shared_data(name), load_bags(name)
         assert theirs.data == ours.data and np.array_equal(theirs.target, ours.target)
+
+
+MAKERS = [make_annealing_toy, make_counts, make_gmil, make_lj, make_mixture_bags, make_speaker_like]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda m: m.__name__)
+def test_generators_return_what_loaders_return(make):
+    few = {"n_instances": 60, "positive": 5} if make is make_speaker_like else {}
+    made = make(n_bags=12, random_state=0, **few)
+    X, y = make(n_bags=12, random_state=0, return_X_y=True, **few)
+    assert made.data == X and made.target.tolist() == y.tolist() and len(made.ids) == 12

@@ -1,16 +1,17 @@
 """The two-dimensional sets of Gehler & Chapelle (AISTATS 2007, section 5)."""
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 
 from skmil.bags import Bags
+from skmil.datasets.loaders import as_result
 
 SIDE, RADIUS = 4.0, 1.5  # half the side of the square; radius of the discs
 LARGEST = 10  # instances of a bag
 CENTRES = np.array([[-2.0, -2.0], [2.0, 2.0]])
 
 
-def make_annealing_toy(n_bags=30, fraction=0.5, random_state=None, return_instances=False):
+def make_annealing_toy(n_bags=30, fraction=0.5, random_state=None, return_X_y=False):
     r"""Bags in the plane of whose instances, if positive, a known fraction is positive.
 
     The label is -1 or +1 and the size m is 1 to 10, both uniformly. A positive bag holds
@@ -25,18 +26,17 @@ def make_annealing_toy(n_bags=30, fraction=0.5, random_state=None, return_instan
     fraction : float
         f, above 0 and at most 1.
     random_state : int, RandomState or None
-    return_instances : bool
-        Also return the labels of the instances, as one array.
+    return_X_y : bool
+        Return ``(X, y)`` instead of everything.
 
     Returns
     -------
-    (X, y), or (X, y, instance labels)
+    Bunch with ``data``, ``target`` and ``instance_target``, both -1 or +1
 
     Examples
     --------
     >>> from skmil.datasets import make_annealing_toy
-    >>> X, y = make_annealing_toy(n_bags=5, fraction=0.5, random_state=0)
-    >>> X
+    >>> make_annealing_toy(n_bags=5, fraction=0.5, random_state=0).data
     Bags(5 bags, ...
     """
     if not 0 < fraction <= 1:
@@ -51,7 +51,7 @@ def make_annealing_toy(n_bags=30, fraction=0.5, random_state=None, return_instan
     positives = np.where(y > 0, np.ceil(np.round(fraction * sizes, 9)), 0).astype(int)
     labels = [np.repeat([1, -1], [k, m - k]) for k, m in zip(positives, sizes, strict=True)]
     X = Bags.from_list([_points(rng, part) for part in labels])
-    return (X, y, np.concatenate(labels)) if return_instances else (X, y)
+    return as_result(Bunch(data=X, target=y, instance_target=np.concatenate(labels)), return_X_y)
 
 
 def is_positive(points) -> np.ndarray:

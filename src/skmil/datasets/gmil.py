@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from skmil.bags import Bags
+from skmil.datasets.loaders import as_result
 
 
 def make_gmil(
@@ -15,6 +16,7 @@ def make_gmil(
     bag_size=(4, 8),
     radius=0.12,
     random_state=None,
+    return_X_y=False,
 ):
     """Bags labelled by attraction and repulsion points.
 
@@ -33,6 +35,8 @@ def make_gmil(
         Smallest and largest number of instances.
     radius : float
     random_state : int, RandomState or None
+    return_X_y : bool
+        Return ``(X, y)`` instead of everything.
 
     Returns
     -------
@@ -63,11 +67,19 @@ def make_gmil(
         # Each point is hit or missed by the toss of a coin, whatever the label will be.
         return _place(rng, points, rng.randint(0, 2, k), bag_size, radius)
 
-    return _balanced(propose, label, n_bags, concept)
+    return as_result(_balanced(propose, label, n_bags, concept), return_X_y)
 
 
 def make_counts(
-    n_bags=100, n_points=1, low=2, high=3, n_features=2, bag_size=(6, 10), radius=0.15, random_state=None
+    n_bags=100,
+    n_points=1,
+    low=2,
+    high=3,
+    n_features=2,
+    bag_size=(6, 10),
+    radius=0.15,
+    random_state=None,
+    return_X_y=False,
 ):
     """Bags labelled by counts: positive iff every point has ``low`` to ``high`` instances near it.
 
@@ -78,7 +90,7 @@ def make_counts(
     n_bags, n_points, n_features : int
     low, high : int
         Weidmann's t and z.
-    bag_size, radius, random_state : as in ``make_gmil``
+    bag_size, radius, random_state, return_X_y : as in ``make_gmil``
 
     Returns
     -------
@@ -108,7 +120,7 @@ def make_counts(
     def propose():
         return _place(rng, points, rng.randint(1, high + 3, n_points), bag_size, radius)
 
-    return _balanced(propose, label, n_bags, concept)
+    return as_result(_balanced(propose, label, n_bags, concept), return_X_y)
 
 
 def _balanced(propose, label, n_bags: int, concept) -> Bunch:

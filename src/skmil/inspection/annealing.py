@@ -24,7 +24,7 @@ def plot_annealing(model, *, axes=None):
     >>> from skmil.datasets import make_annealing_toy
     >>> from skmil.inspection import plot_annealing
     >>> from skmil.learners import AnnealedSVM
-    >>> model = AnnealedSVM(C=100, gamma=0.5).fit(*make_annealing_toy(random_state=0))
+    >>> model = AnnealedSVM(C=100, gamma=0.5).fit(*make_annealing_toy(random_state=0, return_X_y=True))
     >>> top, bottom = plot_annealing(model)
     >>> top.get_ylabel()
     'objective'

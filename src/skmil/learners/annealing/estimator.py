@@ -117,7 +117,7 @@ class AnnealedSVM(BagClassifier):
     --------
     >>> from skmil.datasets import make_annealing_toy
     >>> from skmil.learners import AnnealedSVM
-    >>> X, y = make_annealing_toy(n_bags=60, fraction=0.3, random_state=0)
+    >>> X, y = make_annealing_toy(60, fraction=0.3, random_state=0, return_X_y=True)
     >>> model = AnnealedSVM(C=100, gamma=0.5).fit(X, y)
     >>> model.score(X, y) > 0.9
     True

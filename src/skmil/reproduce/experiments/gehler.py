@@ -59,7 +59,8 @@ def toy_tasks(table, data):
 
 def toy_run(table, task):
     """Bag error and instance error on 100 test bags after training on 30."""
-    X, y, z = make_annealing_toy(130, task["fraction"], random_state=task["run"], return_instances=True)
+    made = make_annealing_toy(130, task["fraction"], random_state=task["run"])
+    X, y, z = made.data, made.target, made.instance_target
     settings: dict[str, Any] = {"C": 100.0, "gamma": 0.5, "loss": "squared_hinge"}
     if task["method"] == "ALP-SVM":
         settings["positive_share"] = task["fraction"]
