@@ -24,10 +24,12 @@ Written by `skmil reproduce` from the records in `records/`. Accuracies are mean
 folds; parameters are chosen by inner cross-validation on training bags only, and scalers, grids,
 partitions and mixtures are fitted inside the fold.
 
-The grids and some defaults were themselves revised after cross-validation on a few of these sets: Musk1,
-Elephant, Tiger and news_rec_sport_hockey for ISK and miGraph, Musk1 for DD, EM-DD, APR, Boost, TLC, MILES
-and the box kernels' power. Figures there are optimistic to that extent. Tables that are not complete
-show what has been run.
+Some grids and defaults were revised after cross-validation on these very sets, so figures there are
+optimistic to that extent: Musk1 for DD, EM-DD, APR, TLC, MILES and the box kernels' power; Musk1, Elephant,
+Tiger and Fox for ISK; Musk1, Elephant, Tiger and news_rec_sport_hockey for miGraph; Musk1, Elephant and
+Tiger for PPMM; Musk1 and Musk2 for Boost; TREC1 and TREC2 for MissSVM and for leaving sparse features as
+they are; inner folds of one training part of Tiger, Elephant and Fox for the annealed SVMs.
+Tables that are not complete show what has been run.
 
 """
 
