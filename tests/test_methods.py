@@ -62,3 +62,10 @@ def test_defaults_beat_chance_on_musk1():
     train, test = order[:60], order[60:]
     for name in ("MI-Kernel", "Minimax", "Simple-MI", "SIL"):
         assert skmil.method(name).fit(X[train], y[train]).score(X[test], y[test]) > 0.7, name
+
+
+@pytest.mark.parametrize("name", ["PPMM", "ISK", "GMIL-1", "k_and emp"])
+def test_a_seed_reaches_every_step_that_draws(name):
+    params = skmil.method(name, random_state=7).get_params()
+    states = [v for k, v in params.items() if k.split("__")[-1] == "random_state"]
+    assert states and set(states) == {7}

@@ -60,7 +60,8 @@ def method(name: str, task: str = "classification", **overrides: Any):
     name : one of ``skmil.methods()``
     task : "classification" or "regression"
     **overrides : parameters of the estimator or of one of its steps
-        ``C=10`` reaches the step that has a ``C``; ``svm__C=10`` names the step.
+        ``C=10`` reaches the step that has a ``C``; ``svm__C=10`` names the step. ``random_state=1``
+        reaches every step that draws.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def method(name: str, task: str = "classification", **overrides: Any):
     if build is None:
         raise ValueError(f"{name} has no form for {task}; those that have: {', '.join(methods(task))}")
     estimator = build()
-    return estimator.set_params(**{_locate(estimator, k): v for k, v in overrides.items()})
+    return estimator.set_params(**{name: v for k, v in overrides.items() for name in _locate(estimator, k)})
 
 
 def find(name: str) -> Method:
@@ -124,15 +125,17 @@ def _check_task(task: str) -> None:
         raise ValueError(f"task is {task!r}; use 'classification' or 'regression'")
 
 
-def _locate(estimator, name: str) -> str:
-    """Full name of a parameter: as given, or of the last and shallowest step that has it."""
+def _locate(estimator, name: str) -> list[str]:
+    """Full names of a parameter: as given, or of the last and shallowest step that has it."""
     params = estimator.get_params(deep=True)
     found = [p for p in params if p.endswith(f"__{name}")]
+    if name == "random_state" and (found or name in params):
+        return [p for p in params if p.split("__")[-1] == name]
     if name in params and not (found and hasattr(estimator, "steps")):
-        return name  # a pipeline's own ``verbose`` is not what is meant where a step has one
+        return [name]  # a pipeline's own ``verbose`` is not what is meant where a step has one
     if not found:
         known = sorted({p.rsplit("__", 1)[-1] for p in params if not p.startswith(("memory", "steps"))})
         raise ValueError(f"no parameter {name!r}; this method has {', '.join(known)}")
     order = [step for step, _ in getattr(estimator, "steps", [])]
     depth = {p: (-order.index(p.split("__")[0]) if p.split("__")[0] in order else 0) for p in found}
-    return min(found, key=lambda p: (depth[p], p.count("__")))
+    return [min(found, key=lambda p: (depth[p], p.count("__")))]
