@@ -93,6 +93,12 @@ def _boxes(kind: str, empirical: bool = False):
 
 
 _SVM_GRID = {"svm__C": C_GRID}
+# Dividing by standard deviations lets features that are nearly always zero, as those of the image sets,
+# decide every distance; dividing by ranges does not.
+_SCALES = ["standard", "minmax"]
+_MEAN_GRID: dict[str, list] = {"scale__method": _SCALES, **_SVM_GRID}
+# The p-th power of an RBF kernel is one of another width.
+_SET_GRID: dict[str, list] = {**_MEAN_GRID, "svm__kernel__power": [0.25, 1.0, 4.0]}
 # Its paper measured distances of raw features, which is right where all have one unit, as in Musk.
 _CITATION_GRID: dict[str, list] = {
     "scale__method": ["standard", "none"],
@@ -139,8 +145,8 @@ REGISTRY: dict[str, Method] = {
             "bags with similar instances have the same label",
             lambda: _scaled(svm=BagSVC(SetKernel(normalization="cosine"), C=10.0)),
             lambda: _scaled(svm=BagSVR(SetKernel(normalization="cosine"), C=10.0, epsilon=0.05)),
-            grid=_SVM_GRID,
-            regression_grid=_SVM_GRID,
+            grid=_SET_GRID,
+            regression_grid=_SET_GRID,
         ),
         Method(
             "Minimax",
@@ -155,8 +161,8 @@ REGISTRY: dict[str, Method] = {
             "the mean instance decides",
             lambda: _scaled(mean=MeanEmbedding(), svm=SVC(C=10.0)),
             lambda: _scaled(mean=MeanEmbedding(), svm=SVR(C=10.0, epsilon=0.05)),
-            grid=_SVM_GRID,
-            regression_grid=_SVM_GRID,
+            grid=_MEAN_GRID,
+            regression_grid=_MEAN_GRID,
         ),
         Method(
             "SIL",
@@ -195,7 +201,7 @@ REGISTRY: dict[str, Method] = {
             "Zhou and Zhang 2007",
             "the clusters that the instances of a bag visit decide",
             lambda: _scaled(cce=CCE(estimator=SVC(kernel="linear"), random_state=0)),
-            grid={"cce__estimator__C": [0.01, 0.1, 1.0, 10.0]},
+            grid={"scale__method": _SCALES, "cce__estimator__C": [0.1, 1.0, 10.0]},
         ),
         Method(
             "PPMM",
