@@ -7,6 +7,8 @@ a bag: one witness is enough, more than a fifth, more than half. The power p of 
 agrees best with the labels tells them apart. This redraws Figure 1 of Wang, Yang & Zha (ICML 2008).
 """
 
+import matplotlib.pyplot as plt
+
 from skmil.datasets import make_mixture_bags
 from skmil.embeddings import PosteriorEmbedding
 from skmil.inspection import plot_alignment
@@ -18,6 +20,7 @@ for mechanism in (1, 2, 3):
     embedding = PosteriorEmbedding(n_components=25, mixture="spherical", n_init=1, random_state=0)
     fitted[f"mechanism {mechanism}"] = embedding.fit(X, y)
 
-ax = plot_alignment(fitted)
+_, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+plot_alignment(fitted, ax=ax)
 ax.set_title("One witness, some, or the majority?")
-ax.figure.savefig("alignment.png", dpi=120)
+plt.show()

@@ -60,10 +60,11 @@ for ax, column, title in ((middle, 0, "error on bags"), (right, 1, "error on ins
     ax.set_title(f"{title} (%)")
     ax.set_xlabel("fraction of positive instances in a positive bag")
 figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-figure.savefig("annealing.png", dpi=120)
+plt.show()
 
 # %%
 # What happened on the way, for one of them.
 X, y = make_annealing_toy(30, 0.3, random_state=0, return_X_y=True)
-trace = plot_annealing(AnnealedSVM(C=100.0, gamma=0.5).fit(X, y))
-trace[0].figure.savefig("annealing_trace.png", dpi=120)
+_, axes = plt.subplots(2, 1, figsize=(6, 5), sharex=True, layout="constrained")
+plot_annealing(AnnealedSVM(C=100.0, gamma=0.5).fit(X, y), axes=axes)
+plt.show()

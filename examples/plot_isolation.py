@@ -44,22 +44,23 @@ panels = {
 # %%
 # Left of the line instances are plenty, cells are small and the similarity falls off fast; right of it
 # it reaches far.
-fig, axes = plt.subplots(1, 4, figsize=(16, 3.9), layout="constrained")
-for ax, (title, K) in zip(axes, panels.items(), strict=False):
+fig, axes = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained")
+for ax, (title, K) in zip(axes, panels.items(), strict=True):
     picture = ax.contourf(axis, axis, K, levels=np.linspace(0, 1, 11), cmap="Blues")
     ax.scatter(*cross.T, color="tab:orange", s=12, zorder=3)
     ax.set(title=title, xlabel="a", ylabel="b", aspect="equal")
 axes[1].axvline(0, color="0.4", lw=0.8, ls="--")
-fig.colorbar(picture, ax=axes[:3], shrink=0.8, label="similarity to the bag in the middle")
+fig.colorbar(picture, ax=axes, shrink=0.8, label="similarity to the bag in the middle")
 
 # %%
 # Theorem 5.1 along a line: pairs of bags at the same distance, both in the dense or in the sparse half.
 steps = np.linspace(0, 0.8, 33)
 kernel = IsolationKernel(normalize=False, **params).fit(uneven)
+fig, ax = plt.subplots(figsize=(5.5, 3.9), layout="constrained")
 for x, label, colour in [(0.5, "sparse half", "tab:orange"), (-0.5, "dense half", "tab:blue")]:
     pairs = kernel([cross + [x, -0.4]], [cross + [x, -0.4 + s] for s in steps])[0]
-    axes[3].plot(steps, pairs, color=colour, label=label)
-axes[3].set(title="equal distances, unequal density", xlabel="distance between the two bags")
-axes[3].set(ylabel="share of partitions with a common cell", ylim=(0, None))
-axes[3].legend(frameon=False)
+    ax.plot(steps, pairs, color=colour, label=label)
+ax.set(title="equal distances, unequal density", xlabel="distance between the two bags")
+ax.set(ylabel="share of partitions with a common cell", ylim=(0, None))
+ax.legend(frameon=False)
 plt.show()
