@@ -1,8 +1,8 @@
 """What a search over parameters would compute again and again, computed once.
 
 Nothing is kept until ``searching()`` is entered. Inside, a pure function called through ``once`` with
-arguments of the same content gives the result it gave before: the Gram matrix of a fold serves every C, the
-maxima of Diverse Density serve every machine on top of them.
+arguments of the same content gives a copy of what it gave before: the Gram matrix of a fold serves every C,
+the maxima of Diverse Density serve every machine on top of them.
 """
 
 import pickle
@@ -10,19 +10,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import joblib
 
 LIMIT = 2**29  # bytes; the results that were used longest ago go first
 
-_kept: ContextVar[OrderedDict[str, tuple[Any, int]] | None] = ContextVar("kept", default=None)
+_kept: ContextVar[OrderedDict[str, bytes] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def searching() -> Iterator[None]:
-    """Keep the results of ``once`` until the end; a search inside a search joins it."""
-    token = _kept.set(OrderedDict() if _kept.get() is None else _kept.get())
+def searching(keep: bool = True) -> Iterator[None]:
+    """Keep the results of ``once`` until the end; a search inside a search joins it.
+
+    ``keep=False`` steps outside for a while.
+    """
+    kept = _kept.get() if _kept.get() is not None else OrderedDict()
+    token = _kept.set(kept if keep else None)
     try:
         yield
     finally:
@@ -35,7 +38,7 @@ def is_searching() -> bool:
 
 
 def once(function: Callable, *args, ignored=None, **named):
-    """What a pure function gives for its arguments, or gave for the same; do not change the result.
+    """What a pure function gives for its arguments, or a copy of what it gave for the same.
 
     ``ignored`` are named arguments that the result does not depend on.
     """
@@ -43,12 +46,12 @@ def once(function: Callable, *args, ignored=None, **named):
     key = None if kept is None else _key(function, args, named)
     if kept is None or key is None:
         return function(*args, **named, **(ignored or {}))
-    if key not in kept:
-        result = function(*args, **named, **(ignored or {}))
-        kept[key] = result, _size(result)
-    kept.move_to_end(key)
-    _forget(kept)
-    return kept[key][0]
+    if key in kept:
+        kept.move_to_end(key)
+        return pickle.loads(kept[key])
+    result = function(*args, **named, **(ignored or {}))
+    _keep(kept, key, result)
+    return result
 
 
 class SearchMemory:
@@ -68,20 +71,15 @@ def _key(function, args, named) -> str | None:
     """A name for a call by the content of its arguments; None where they hold what cannot be hashed."""
     try:
         return joblib.hash((function.__module__, function.__qualname__, args, named))
-    except (pickle.PicklingError, AttributeError, TypeError):
+    except Exception:  # whatever a stranger's object raises when it is pickled: then nothing is kept
         return None
 
 
-def _forget(kept: OrderedDict) -> None:
-    """Drop old results beyond the limit, but not the last one."""
-    while len(kept) > 1 and sum(size for _, size in kept.values()) > LIMIT:
+def _keep(kept: OrderedDict[str, bytes], key: str, result) -> None:
+    """Keep a result as bytes, which nobody can change, and drop old ones beyond the limit."""
+    try:
+        kept[key] = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception:  # as above
+        return
+    while kept and sum(map(len, kept.values())) > LIMIT:
         kept.popitem(last=False)
-
-
-def _size(value) -> int:
-    """Bytes of the arrays in a result."""
-    if hasattr(value, "nbytes"):
-        return value.nbytes
-    if isinstance(value, (list, tuple)):
-        return sum(map(_size, value))
-    return sum(map(_size, (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values()))

@@ -196,9 +196,10 @@ def _fold(plan: Plan, bags: Bags, y, row, repeat: int, fold: int) -> Record:
     start = time.perf_counter()
     model = _fit(plan, model, bags[train], y[train], repeat)
     fitted = time.perf_counter()
-    predicted = np.asarray(model.predict(bags[test]))
-    stop = time.perf_counter()
-    decision = predicted if plan.task == "regression" else decision_values(model, bags[test])
+    with searching(keep=False):
+        predicted = np.asarray(model.predict(bags[test]))
+        stop = time.perf_counter()
+        decision = predicted if plan.task == "regression" else decision_values(model, bags[test])
     outputs = {
         "bag": test.tolist(),
         "true": y[test].tolist(),
@@ -225,11 +226,14 @@ def _fit(plan: Plan, model, bags, y, repeat):
     if not plan.grid:
         return model.fit(bags, y)
     inner = splitter(y, plan.task, INNER_FOLDS, draw(plan.seed, repeat, 1), inner=True)
-    if "memory" in model.get_params(deep=False):
-        model = model.set_params(memory=SearchMemory())
+    searched = clone(model)
+    if searched.get_params(deep=False).get("memory", "none") is None:
+        searched.set_params(memory=SearchMemory())
     with searching():
-        search = GridSearchCV(model, plan.grid, cv=inner, error_score="raise")
-        return search.fit(bags, y).best_estimator_
+        search = GridSearchCV(searched, plan.grid, cv=inner, error_score="raise", refit=False)
+        best = search.fit(bags, y).best_params_
+    with searching(keep=False):
+        return model.set_params(**best).fit(bags, y)
 
 
 def decision_values(model, bags) -> np.ndarray | None:

@@ -1,7 +1,5 @@
 """Support vector machines on any kernel of bags (libsvm through scikit-learn)."""
 
-from copy import copy
-
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -20,8 +18,7 @@ class _BagSVM(BagEstimator):
 
     def _fit_kernel(self, bags, y) -> np.ndarray:
         kernel = SetKernel() if self.kernel is None else self.kernel
-        fitted, K = once(_fitted, kernel, bags, y)
-        self.kernel_ = copy(fitted)
+        self.kernel_, K = once(_fitted, kernel, bags, y)
         return K
 
     def _keep(self, machine, bags) -> None:
@@ -30,7 +27,7 @@ class _BagSVM(BagEstimator):
         self.support_ = machine.support_
         self.n_bags_ = len(bags)
         self.n_iter_ = machine.n_iter_
-        # A search asks all its machines for the same rows: those of all bags serve every one.
+        # The machines of a search are all asked for the same rows: those of all bags serve every one.
         self.kept_ = slice(None) if is_searching() else self.support_
         self.kernel_.bags_ = bags[self.kept_] if len(self.support_) else bags[:1]
 
