@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from skmil.reproduce import run as running
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
-from skmil.reproduce.pages import chance, newest, summary
+from skmil.reproduce.pages import HEAD, chance, summary, whole_cells, write_pages
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -39,15 +41,36 @@ def test_a_cell_of_another_table_is_not_run_again(tmp_path, monkeypatch):
     assert {r.method for r in _records(tmp_path, "gehler-2")} == {"Minimax", "Simple-MI"}
 
 
-def test_a_cell_shows_the_newest_settings(tmp_path, monkeypatch):
+def test_a_cell_shows_the_settings_of_today_whatever_the_file_holds(tmp_path, monkeypatch):
     changed = replace(TINY, methods=("Minimax",), overrides={"Minimax / musk1": {"C": 1e-6}})
-    monkeypatch.setattr(running, "load_tables", lambda names=None: [TINY])
-    reproduce(out=tmp_path)
-    monkeypatch.setattr(running, "load_tables", lambda names=None: [changed])
-    reproduce(out=tmp_path)
-    records = _records(tmp_path, "tao-8")
-    assert len(records) == 6
-    assert newest(changed, records) == {("Minimax", "musk1"): records[-2:]}
+    other = replace(TINY, name="gehler-2", methods=("Minimax",))
+    for tables in ([changed], [other], [changed]):
+        monkeypatch.setattr(running, "load_tables", lambda names=None, tables=tables: tables)
+        reproduce(out=tmp_path)
+    records = _records(tmp_path, "tao-8") + _records(tmp_path, "gehler-2")
+    shown = whole_cells(changed, records)["Minimax", "musk1"]
+    assert len(shown) == 2 and all(r.parameters["svm__C"] == 1e-6 for r in shown)
+    assert {r.parameters["svm__C"] for r in whole_cells(other, records)["Minimax", "musk1"]} == {10.0}
+
+
+def test_a_task_with_other_settings_is_done_again_and_not_shown(tmp_path):
+    path, done = tmp_path / "tasks.jsonl", []
+
+    def run(task):
+        done.append(task)
+        return {"value": len(done)}
+
+    for stamp in ("old", "old", "new"):
+        run_tasks(run, [{"a": 1}], path, 1, lambda *told: None, lambda task, stamp=stamp: stamp)
+    assert len(done) == 2 and read_results(path, lambda task: "new") == {'{"a": 1}': {"value": 2}}
+
+
+def test_pages_of_the_shipped_records(tmp_path):
+    """What is in the repository must always be readable, whatever has changed since."""
+    shipped = Path(__file__).parent.parent / "docs" / "results" / "records"
+    shutil.copytree(shipped, tmp_path / "records")
+    index = write_pages(tmp_path)
+    assert index.read_text("utf-8").startswith(HEAD)
 
 
 def _records(out, name):

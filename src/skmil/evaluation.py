@@ -61,7 +61,7 @@ class Plan:
             fingerprint=self.fingerprint,
             method=self.name,
             task=self.task,
-            estimator=" ".join(self.estimator.__repr__(N_CHAR_MAX=10**6).split()),
+            estimator=text_of(self.estimator),
             seed=self.seed,
             folds=self.folds,
             given=self.given,
@@ -140,7 +140,7 @@ def cross_validate_bags(
         seed=int(seed),
         folds=len(np.unique(table)),
         given=None if given_folds is None else _hash(table),
-        grid=_plain(_search_grid(method, task, grid)) if nested else None,
+        grid=plain(_search_grid(method, task, grid)) if nested else None,
     )
     return _run(plan, bags, y, table, records, n_jobs, progress)
 
@@ -289,6 +289,11 @@ def fingerprint(bags: Bags, y) -> str:
     return _hash(bags.instances, bags.offsets, y)
 
 
+def text_of(estimator) -> str:
+    """An estimator with all parameters that differ from their defaults, in one line."""
+    return " ".join(estimator.__repr__(N_CHAR_MAX=10**6).split())
+
+
 def task_of(y) -> str:
     """Regression where y holds numbers that are not all whole, classification otherwise."""
     return "regression" if type_of_target(y).startswith("continuous") else "classification"
@@ -333,18 +338,18 @@ def _simple_parameters(model) -> dict[str, Any]:
     """Parameters that are numbers, texts or None, by their nested names."""
     skipped = ("memory", "verbose", "transform_input")
     return {
-        k: _plain(v)
+        k: plain(v)
         for k, v in sorted(model.get_params().items())
         if isinstance(v, (int, float, str, bool, type(None), np.generic)) and k not in skipped
     }
 
 
-def _plain(value):
+def plain(value):
     """The value in types that JSON gives back as they were; text for what JSON does not know."""
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return value.item() if isinstance(value, np.generic) else value
 
 

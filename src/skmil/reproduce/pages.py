@@ -14,7 +14,9 @@ from skmil.methods import figures
 from skmil.records import Record
 from skmil.report import write_html
 from skmil.report.summary import corrected_error
+from skmil.reproduce.cells import is_current
 from skmil.reproduce.experiments import EXPERIMENTS
+from skmil.reproduce.ledger import current_results
 from skmil.reproduce.plots import accuracy_plot
 from skmil.reproduce.table import Table, load_tables
 
@@ -82,14 +84,18 @@ def write_pages(out: Path) -> Path:
             continue
         links.append(f"| [{table.name}]({table.name}.md) | {table.paper} | {table.title} |")
         if table.kind == "accuracy":
-            chosen = newest(table, [Record(**r) for r in rows])
+            records = [Record(**r) for r in rows]
+            chosen = whole_cells(table, records) or whole_cells(table.quickly(), records)
             own = [_cell(table, m, d, rs) for (m, d), rs in chosen.items()]
             cells += own
             used |= {(r.method, r.data, r.repeat, r.fold): r for rs in chosen.values() for r in rs}
             text = accuracy_page(table, own, _causes(out)) + accuracy_plot(table, own, out)
         else:
-            merged = [{**r["task"], **r["result"]} for r in rows]
-            text = _head(table) + EXPERIMENTS[table.kind].page(table, merged, out)
+            experiment = EXPERIMENTS[table.kind]
+            merged = current_results(experiment, table, rows) or current_results(
+                experiment, table.quickly(), rows
+            )
+            text = _head(table) + experiment.page(table, merged, out)
         (out / f"{table.name}.md").write_text(text, "utf-8")
     if used:
         write_html(list(used.values()), out / "report.html")
@@ -107,22 +113,14 @@ def _write_index(out: Path, text: str, links: list[str]) -> Path:
     return index
 
 
-def newest(table: Table, records: list[Record]) -> dict[tuple[str, str], list[Record]]:
-    """Records of each method and data set of a table, where all folds of a repetition are done.
-
-    A folder may hold a quick run and runs with earlier settings as well: the one with most folds counts,
-    and of those the last.
-    """
-    groups: dict[tuple[str, str], dict[tuple, list[Record]]] = defaultdict(lambda: defaultdict(list))
+def whole_cells(table: Table, records: list[Record]) -> dict[tuple[str, str], list[Record]]:
+    """Records of each method and data set of a table, with the settings of today and all folds done."""
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for r in records:
-        groups[r.method, r.data][r.folds, r.nested, r.estimator, repr(r.grid)].append(r)
-    found = {}
-    for place in product(table.methods, table.data):
-        whole = [rs for rs in groups[place].values() if len(rs) >= rs[0].folds]
-        if whole:
-            # Python's sort keeps the order of equals, so the last is the newest of the longest.
-            found[place] = sorted(whole, key=len)[-1]
-    return found
+        if is_current(table, r):
+            groups[r.method, r.data].append(r)
+    places = product(table.methods, table.data)
+    return {p: groups[p] for p in places if len(groups[p]) == table.folds * table.repeats}
 
 
 def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> str:

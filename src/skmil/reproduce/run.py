@@ -6,18 +6,15 @@ from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
-import skmil
 from skmil._memo import searching
 from skmil.datasets import load_bags
 from skmil.evaluation import cross_validate_bags
-from skmil.methods import find
 from skmil.records import Record, append_records, read_records
+from skmil.reproduce.cells import build, grid_of, is_current
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.ledger import run_tasks
 from skmil.reproduce.pages import write_pages
 from skmil.reproduce.table import Table, load_tables
-
-TRANSDUCTION = " (transduction)"
 
 
 def reproduce(
@@ -60,7 +57,7 @@ def run_table(table: Table, out: Path, n_jobs: int, progress: Callable) -> None:
         experiment = EXPERIMENTS[table.kind]
         present = [d for d in table.data if available(d)]
         tasks = experiment.tasks(table, present)
-        run_tasks(lambda t: experiment.run(table, t), tasks, path, n_jobs, progress)
+        run_tasks(lambda t: experiment.run(table, t), tasks, path, n_jobs, progress, experiment.stamp)
     _pack(path)
 
 
@@ -75,8 +72,8 @@ def available(name: str) -> bool:
 
 def _run_accuracy(table: Table, path: Path, n_jobs: int, progress: Callable) -> None:
     """Every cell by cross-validation; what the methods on one data set share is computed once."""
+    _borrow(table, path)
     cells = [(m, d) for m, d in table.cells() if available(d)]
-    _borrow(path, cells)
     total = len(cells) * table.folds * table.repeats
     done = 0
 
@@ -93,9 +90,9 @@ def _run_accuracy(table: Table, path: Path, n_jobs: int, progress: Callable) -> 
 
 def _run_cell(table: Table, name: str, data: str, **how) -> None:
     bunch = load_bags(data)
-    grid = find(name.removesuffix(TRANSDUCTION)).grid if table.nested else {}
+    grid = grid_of(table, name)
     cross_validate_bags(
-        (name, build(name, bunch.data, table.overrides.get(f"{name} / {data}"))),
+        (name, build(table, name, data, bunch.data)),
         bunch.data,
         bunch.target,
         data=data,
@@ -108,19 +105,13 @@ def _run_cell(table: Table, name: str, data: str, **how) -> None:
     )
 
 
-def build(name: str, bags, overrides: dict | None = None):
-    """The estimator of a row; "(transduction)" lets the empirical map see all bags, without labels."""
-    base = name.removesuffix(TRANSDUCTION)
-    return skmil.method(base, **({} if base == name else {"anchors": bags}), **(overrides or {}))
-
-
-def _borrow(path: Path, cells) -> None:
+def _borrow(table: Table, path: Path) -> None:
     """Take over records of other tables: papers share cells, and a cell is run once."""
     known = {r.key for r in read_records(path)}
     for other in sorted(path.parent.glob("*.jsonl.gz")):
         rows = [json.loads(line) for line in gzip.decompress(other.read_bytes()).splitlines()]
-        found = [Record(**row) for row in rows if (row.get("method"), row.get("data")) in cells]
-        fresh = {r.key: r for r in found if r.key not in known}
+        found = [Record(**row) for row in rows if "fingerprint" in row]
+        fresh = {r.key: r for r in found if r.key not in known and is_current(table, r)}
         append_records(path, fresh.values())
         known |= set(fresh)
 

@@ -1,5 +1,6 @@
 """What an experiment is: tasks that can be done in any order, and a page made from their results."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+import skmil
+from skmil.evaluation import text_of
 from skmil.reproduce.table import Table
 
 
@@ -19,11 +22,23 @@ class Experiment:
     tasks : (table, data sets at hand) -> list of plain dictionaries, each the key of its result
     run : (table, task) -> plain dictionary of numbers
     page : (table, results with their tasks in them, folder for plots) -> Markdown
+    version : to be raised when what ``run`` measures changes
+    methods : those whose settings a task depends on, beside its own "method"
+    kind : "classification" or "regression", of the methods
     """
 
     tasks: Callable[[Table, list[str]], list[dict]]
     run: Callable[[Table, dict], dict]
     page: Callable[[Table, list[dict], Path], str]
+    version: int = 1
+    methods: tuple[str, ...] = ()
+    kind: str = "classification"
+
+    def stamp(self, task: dict) -> str:
+        """The settings behind a task: a result with another stamp is not of today."""
+        names = [*self.methods, *([task["method"]] if "method" in task else [])]
+        texts = [text_of(skmil.method(name, self.kind)) for name in names]
+        return f"{self.version} {hashlib.sha256(' '.join(texts).encode()).hexdigest()[:8]}"
 
 
 def pivot(results: list[dict], rows: Sequence[str], column: str, value: str, form: str = "{:.1f}") -> str:
@@ -44,21 +59,16 @@ def pivot(results: list[dict], rows: Sequence[str], column: str, value: str, for
 
 def save(figure, out: Path, name: str) -> str:
     """Write a plot beside the pages; returns the Markdown that shows it."""
-    import matplotlib.pyplot as plt
-
     figure.savefig(out / f"{name}.png", dpi=120, bbox_inches="tight", metadata={"Software": None})
-    plt.close(figure)
     return f"\n![{name}]({name}.png)\n"
 
 
 def axes(width: float = 6.0, height: float = 4.0, columns: int = 1):
-    """A figure that needs no screen, and its axes."""
-    import matplotlib as mpl
+    """A figure that needs no screen and leaves the caller's alone, and its axes."""
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(1, columns, figsize=(width, height), squeeze=False)
+    figure = Figure(figsize=(width, height))
+    return figure, figure.subplots(1, columns, squeeze=False)
 
 
 def _show(values, form: str) -> str:

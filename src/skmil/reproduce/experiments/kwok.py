@@ -60,5 +60,5 @@ def lj_page(table, results, out):
 
 EXPERIMENTS = {
     "halves": Experiment(halves_tasks, halves_run, halves_page),
-    "lennard-jones": Experiment(lj_tasks, lj_run, lj_page),
+    "lennard-jones": Experiment(lj_tasks, lj_run, lj_page, kind="regression"),
 }

@@ -72,6 +72,6 @@ def _learn(X, y, seed) -> float:
 
 
 EXPERIMENTS = {
-    "learned-p": Experiment(p_tasks, p_run, p_page),
-    "mechanisms": Experiment(mechanism_tasks, mechanism_run, mechanism_page),
+    "learned-p": Experiment(p_tasks, p_run, p_page, methods=("PPMM",)),
+    "mechanisms": Experiment(mechanism_tasks, mechanism_run, mechanism_page, methods=("PPMM",)),
 }

@@ -140,6 +140,6 @@ def ranking_page(table, results, out):
 
 EXPERIMENTS = {
     "speaker": Experiment(speaker_tasks, speaker_run, speaker_page),
-    "densities": Experiment(density_tasks, density_run, density_page),
+    "densities": Experiment(density_tasks, density_run, density_page, methods=("ISK", "MI-Kernel")),
     "ranking": Experiment(ranking_tasks, ranking_run, ranking_page),
 }
