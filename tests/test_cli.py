@@ -156,6 +156,23 @@ def test_an_unknown_bag_column_names_the_option_of_the_verb(run, tmp_path):
     refused(run("explain", model, csv), "name it with --bag-column")
 
 
+def test_an_error_speaks_of_options_and_leaves_the_name_of_the_file(run, tmp_path):
+    csv = tmp_path / "x_bag=3; label=.csv"
+    for header, remedy in (
+        ("mol,x1,x2,cls", "; name it with --bag"),
+        ("bag,bag_id,x1,x2", "; choose with --bag"),
+        ("bag,label,class,x1", "; choose with --label"),
+        ("mol,cls,0,1", "; name it with --bag and --label"),
+    ):
+        csv.write_text(f"{header}\na,1,2,3\n")
+        refused(run("data", csv), csv.name, remedy)
+    data = csv.with_suffix(".svm")
+    data.write_text("i:a:1 1:2\n")
+    refused(run("data", data, "--bag", "mol"), data.name, "; leave out --bag and --label")
+    csv.write_text("bag,label,x1\na,1,oops\n")
+    refused(run("data", csv), csv.name, "found 'oops'")
+
+
 def test_gram_and_convert(run, path, toy, tmp_path):
     X, _ = toy
     assert run("gram", path, "k.npy")[0] == 0

@@ -56,8 +56,15 @@ def _read(data: str, bag, label, option: str) -> Bunch:
     try:
         return read_bags(data, bag=bag, label=label)
     except ValueError as error:
-        text = str(error).replace("bag= and label=", f"{option} and --label").replace("bag=", option)
-        raise ValueError(text) from None
+        raise ValueError(_with_options(str(error), option)) from None
+
+
+def _with_options(message: str, option: str) -> str:
+    """The message with options in its remedy; what comes before may hold the name of a file."""
+    what, mark, remedy = message.rpartition("; ")
+    if not (mark and remedy.endswith("=")):
+        return message
+    return what + mark + remedy.replace("bag=", option).replace("label=", "--label")
 
 
 def known_sets() -> list[str]:
