@@ -1,5 +1,7 @@
 """Data sets: Musk as UCI describes it, files found by name, and errors that say where was looked."""
 
+from inspect import Parameter, signature
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from skmil.datasets import (
     load_musk1,
     load_musk2,
     make_annealing_toy,
+    make_assumption,
     make_counts,
     make_gmil,
     make_lj,
@@ -114,3 +117,20 @@ def test_generators_return_what_loaders_return(make):
     made = make(n_bags=12, random_state=0, **few)
     X, y = make(n_bags=12, random_state=0, return_X_y=True, **few)
     assert made.data == X and made.target.tolist() == y.tolist() and len(made.ids) == 12
+    truth = made.energy if make is make_lj else made.instance_target
+    assert truth.shape == (len(X.instances),)
+
+
+def test_each_part_of_the_assumption_sets_is_what_loaders_return():
+    made = make_assumption(n_bags=12, random_state=0)
+    pairs = make_assumption(n_bags=12, random_state=0, return_X_y=True)
+    assert list(made) == list(pairs) == ["train", "test", "attacked"]
+    for name, part in made.items():
+        X, y = pairs[name]
+        assert part.data == X and part.target.tolist() == y.tolist() and len(part.ids) == 12
+        assert part.instance_target.shape == (len(X.instances),)
+
+
+@pytest.mark.parametrize("function", [*MAKERS, make_assumption, load_bags, load_musk1, load_musk2])
+def test_return_X_y_goes_by_name_everywhere(function):
+    assert signature(function).parameters["return_X_y"].kind is Parameter.KEYWORD_ONLY

@@ -30,11 +30,22 @@ def test_gmil_labels_follow_the_concept():
     assert made.target.mean() == 0.5
 
 
+def test_instances_are_what_they_are_near():
+    made = make_gmil(60, n_attraction=2, n_repulsion=2, r=3, random_state=1)
+    c, X = made.concept, made.data.instances
+    for sign, points in ((1, c.attraction), (-1, c.repulsion)):
+        close = np.any([near(X, p, c.radius) for p in points], axis=0)
+        assert_array_equal(made.instance_target == sign, close)
+    assert set(made.instance_target) == {-1, 0, 1}
+
+
 def test_count_labels_follow_the_concept():
     made = make_counts(60, n_points=2, low=1, high=2, random_state=1)
     c = made.concept
     for bag, y in zip(made.data, made.target, strict=True):
         assert y == all(c.low <= sum(near(bag, p, c.radius)) <= c.high for p in c.points)
+    close = np.any([near(made.data.instances, p, c.radius) for p in c.points], axis=0)
+    assert_array_equal(made.instance_target, close)
 
 
 def test_same_seed_same_bags():

@@ -11,7 +11,7 @@ LARGEST = 10  # instances of a bag
 CENTRES = np.array([[-2.0, -2.0], [2.0, 2.0]])
 
 
-def make_annealing_toy(n_bags=30, fraction=0.5, random_state=None, return_X_y=False):
+def make_annealing_toy(n_bags=30, fraction=0.5, random_state=None, *, return_X_y=False):
     r"""Bags in the plane of whose instances, if positive, a known fraction is positive.
 
     The label is -1 or +1 and the size m is 1 to 10, both uniformly. A positive bag holds

@@ -5,12 +5,15 @@ from sklearn.utils import Bunch
 
 from skmil._jit import random_key
 from skmil.bags import Bags
+from skmil.datasets.loaders import as_result
 
 KINDS = ("single", "double", "frequency")
 POISON = -10.0  # mean of the instances that belong to the negative class in training
 
 
-def make_assumption(kind="single", n_bags=200, n_features=16, bag_size=10, random_state=None) -> Bunch:
+def make_assumption(
+    kind="single", n_bags=200, n_features=16, bag_size=10, random_state=None, *, return_X_y=False
+) -> Bunch:
     r"""Draw training bags, test bags like them, and test bags in which a false shortcut fails [1]_.
 
     Under the standard assumption a bag is positive if it holds what makes it positive, whatever else
@@ -38,12 +41,15 @@ def make_assumption(kind="single", n_bags=200, n_features=16, bag_size=10, rando
     bag_size : int
         A bag holds one to ``bag_size`` - 1 instances of noise.
     random_state : int, RandomState or None
+    return_X_y : bool
+        Make each of the three sets a pair ``(X, y)`` instead of everything.
 
     Returns
     -------
     Bunch
-        ``train``, ``test`` and ``attacked``, each with ``data`` (Bags), ``target`` (0 or 1) and
-        ``instance_target`` (1 for an instance of a concept, -1 for poison, 0 for noise).
+        ``train``, ``test`` and ``attacked``, each what a loader returns: a Bunch with ``data`` (Bags),
+        ``target`` (0 or 1), ``ids`` and ``instance_target`` (1 for an instance of a concept, -1 for
+        poison, 0 for noise).
 
     References
     ----------
@@ -66,11 +72,8 @@ def make_assumption(kind="single", n_bags=200, n_features=16, bag_size=10, rando
         )
     rng = np.random.default_rng(int(random_key(random_state)))
     draw = _Draw(rng, kind, n_features, bag_size)
-    return Bunch(
-        train=draw.bags(n_bags, attack=False),
-        test=draw.bags(n_bags, attack=False),
-        attacked=draw.bags(n_bags, attack=True),
-    )
+    attacks = {"train": False, "test": False, "attacked": True}
+    return Bunch(**{name: as_result(draw.bags(n_bags, a), return_X_y) for name, a in attacks.items()})
 
 
 class _Draw:

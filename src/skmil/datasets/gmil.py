@@ -16,6 +16,7 @@ def make_gmil(
     bag_size=(4, 8),
     radius=0.12,
     random_state=None,
+    *,
     return_X_y=False,
 ):
     """Bags labelled by attraction and repulsion points.
@@ -40,7 +41,8 @@ def make_gmil(
 
     Returns
     -------
-    Bunch with ``data`` (Bags), ``target`` (0 or 1) and ``concept``: attraction, repulsion, r, radius
+    Bunch with ``data`` (Bags), ``target`` (0 or 1), ``instance_target`` (1: near an attraction point,
+    -1: near a repulsion point, 0: elsewhere) and ``concept``: attraction, repulsion, r, radius
 
     Examples
     --------
@@ -67,7 +69,9 @@ def make_gmil(
         # Each point is hit or missed by the toss of a coin, whatever the label will be.
         return _place(rng, points, rng.randint(0, 2, k), bag_size, radius)
 
-    return as_result(_balanced(propose, label, n_bags, concept), return_X_y)
+    made = _balanced(propose, label, n_bags, concept)
+    made.instance_target = _near(made.data.instances, points, radius) @ np.where(flips, -1, 1)
+    return as_result(made, return_X_y)
 
 
 def make_counts(
@@ -79,6 +83,7 @@ def make_counts(
     bag_size=(6, 10),
     radius=0.15,
     random_state=None,
+    *,
     return_X_y=False,
 ):
     """Bags labelled by counts: positive iff every point has ``low`` to ``high`` instances near it.
@@ -94,7 +99,8 @@ def make_counts(
 
     Returns
     -------
-    Bunch with ``data``, ``target`` and ``concept``: points, low, high, radius
+    Bunch with ``data``, ``target``, ``instance_target`` (1: counted, as near a point; 0: elsewhere) and
+    ``concept``: points, low, high, radius
 
     Examples
     --------
@@ -120,7 +126,9 @@ def make_counts(
     def propose():
         return _place(rng, points, rng.randint(1, high + 3, n_points), bag_size, radius)
 
-    return as_result(_balanced(propose, label, n_bags, concept), return_X_y)
+    made = _balanced(propose, label, n_bags, concept)
+    made.instance_target = _near(made.data.instances, points, radius).any(axis=1).astype(int)
+    return as_result(made, return_X_y)
 
 
 def _balanced(propose, label, n_bags: int, concept) -> Bunch:

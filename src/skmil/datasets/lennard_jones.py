@@ -17,6 +17,7 @@ def make_lj(
     sizes=(3, 5),
     radius=2.5,
     random_state=None,
+    *,
     return_X_y=False,
 ):
     r"""Make molecules whose target is the binding energy of their best conformation.

@@ -19,6 +19,7 @@ def make_mixture_bags(
     n_features=5,
     spread=0.2,
     random_state=None,
+    *,
     return_X_y=False,
 ):
     r"""Draw the synthetic sets of the PPMM paper [1]_: three ways in which instances make a label.
@@ -44,7 +45,6 @@ def make_mixture_bags(
     spread : float
         Standard deviation of a component; the centres are standard normal.
     random_state : int, RandomState or None
-
     return_X_y : bool
         Return ``(X, y)`` instead of everything.
 

@@ -14,6 +14,7 @@ def make_speaker_like(
     positive=190,
     share=0.3,
     random_state=None,
+    *,
     return_X_y=False,
 ):
     """Recordings as bags of frames; one speaker is heard in the positive ones.
@@ -31,7 +32,6 @@ def make_speaker_like(
     share : float
         Of the frames of a positive bag, those that make it positive.
     random_state : int, Generator or None
-
     return_X_y : bool
         Return ``(X, y)`` instead of everything.
 
