@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.base import clone
+from sklearn.svm import SVC
 
 from skmil import Bags, threads
 from skmil._density import Hypotheses, Search, merged
@@ -253,6 +254,19 @@ def test_dd_svm_has_prototypes_of_both_classes_above_the_middle():
     every = DD().fit(X, y).optima_.cost
     assert_array_equal(cost, every[every <= (every.min() + every.max()) / 2])
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("constant", [[], [0.1], [0.1, 7.0]])
+def test_scale_of_dd_svm_is_that_of_scikit_learn(constant, monkeypatch):
+    distances = DDSVM._distances
+    monkeypatch.setattr(
+        DDSVM, "_distances", lambda self, b: np.hstack([distances(self, b), np.tile(constant, (len(b), 1))])
+    )
+    X, y = planted(2, 2, seed=13)
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    model = DDSVM().fit(X, y, sample_weight=w)
+    again = SVC(gamma="scale").fit(np.repeat(model._features(X), w, axis=0), np.repeat(y, w))
+    assert model.svm_.gamma == pytest.approx(again._gamma, rel=1e-9)
 
 
 def test_musk1_is_learned(shared_data):

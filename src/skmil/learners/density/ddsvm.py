@@ -81,9 +81,11 @@ class DDSVM(BagClassifier):
         Z = self._distances(bags)
         self.center_ = np.average(Z, axis=0, weights=w)
         spread = np.sqrt(np.average((Z - self.center_) ** 2, axis=0, weights=w))
-        self.spread_ = np.where(spread > 0, spread, 1.0)
-        # "scale" is 1 / (features x variance), and the variance of what was standardised is 1.
-        gamma = 1 / Z.shape[1] if self.gamma == "scale" else self.gamma
+        varies = spread > np.finfo(float).eps * len(Z) * self.center_  # what rounding leaves does not count
+        self.spread_ = np.where(varies, spread, 1.0)
+        # "scale" is 1 / (features x variance), or 1 without variance. That of a standardised feature is 1,
+        # that of a constant one 0.
+        gamma = 1 / max(1, varies.sum()) if self.gamma == "scale" else self.gamma
         self.svm_ = SVC(C=self.C, gamma=gamma).fit(self._features(bags), y, sample_weight=w)
 
     def _best(self, bags, is_positive, w):
