@@ -42,7 +42,7 @@ def instance_error(model, X, labels):
 def test_annealing_finds_a_lower_minimum(musk1, assumption, loss, C):
     annealed = AnnealedSVM(assumption, loss, C).fit(*musk1)
     heuristic = AnnealedSVM(assumption, loss, C, start_temperature=None).fit(*musk1)
-    assert annealed.objective_ <= heuristic.objective_ * (1 + 1e-3)
+    assert annealed.objective_ < heuristic.objective_
 
 
 @pytest.fixture(params=["tiger", "elephant", "fox"])
@@ -59,10 +59,10 @@ def test_annealing_finds_a_lower_minimum_on_images(images, assumption, C):
     assert annealed.objective_ < heuristic.objective_
 
 
-def shares(bags, y, C):
+def shares(bags, y, C, gamma_factor=0.5, share_cost=10.0):
     """Shares of positives that annealing, annealing with a share of one half, and the heuristic find."""
-    settings = ({}, {"positive_share": 0.5, "share_cost": 10.0}, {"start_temperature": None})
-    return [AnnealedSVM(C=C, gamma_factor=0.5, **s).fit(bags, y).found_share_ for s in settings]
+    settings = ({}, {"positive_share": 0.5, "share_cost": share_cost}, {"start_temperature": None})
+    return [AnnealedSVM(C=C, gamma_factor=gamma_factor, **s).fit(bags, y).found_share_ for s in settings]
 
 
 @pytest.mark.parametrize("C", [1.0, 10.0])
@@ -72,8 +72,10 @@ def test_an_expected_share_lies_between_too_few_and_too_many_positives(musk1, C)
     assert few < between < many
 
 
-def test_an_expected_share_lies_between_on_images(images):
-    few, between, many = shares(*images, 10.0)
+# Not with C=1 and half of gamma: there the heuristic itself finds fewer than one half on fox.
+@pytest.mark.parametrize(("C", "gamma_factor", "share_cost"), [(1.0, 1.0, 1.0), (10.0, 0.5, 10.0)])
+def test_an_expected_share_lies_between_on_images(images, C, gamma_factor, share_cost):
+    few, between, many = shares(*images, C, gamma_factor, share_cost)
     assert few < between < many
 
 
