@@ -25,15 +25,13 @@ def accuracy_plot(table: Table, cells, out: Path) -> str:
 
 
 def _panels(n_data: int, n_methods: int):
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
 
     columns = min(n_data, COLUMNS)
     rows = -(-n_data // columns)
     size = (1.6 + 2.2 * columns, rows * (0.9 + 0.26 * n_methods))
-    return plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, sharey=True, squeeze=False)
 
 
 def _panel(axis, name: str, methods: list[str], cells) -> None:
