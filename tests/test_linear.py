@@ -34,6 +34,12 @@ def test_it_is_the_linear_svc(n_classes, to):
         assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
 
 
+def test_a_class_without_weight_is_refused():
+    y = np.arange(9) % 3
+    with pytest.raises(ValueError, match="the class '1' has no bag with a positive weight"):
+        GramSVC().fit(np.eye(9), y, sample_weight=y != 1)
+
+
 def test_a_weight_of_k_is_a_row_k_times():
     rng = np.random.default_rng(1)
     X, y, w = rng.normal(size=(30, 4)), rng.integers(2, size=30), rng.integers(0, 3, size=30)

@@ -7,6 +7,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from skmil.learners.base import positive_weights
+
 
 class GramSVC(ClassifierMixin, BaseEstimator):
     """``sklearn.svm.SVC(kernel="linear")`` for few rows with many, sparse features.
@@ -46,6 +48,8 @@ class GramSVC(ClassifierMixin, BaseEstimator):
         w = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         # libsvm drops rows without weight itself, but then numbers the columns of the matrix anew.
         rows = np.flatnonzero(w)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        X, codes, w = positive_weights(X, codes, w, self.classes_)
         svc = SVC(
             kernel="precomputed",
             C=self.C,
@@ -53,10 +57,10 @@ class GramSVC(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self.svm_ = svc.fit(_products(X[rows], X[rows]), y[rows], sample_weight=w[rows])
-        self.classes_, self.n_iter_, self.intercept_ = svc.classes_, svc.n_iter_, svc.intercept_
+        self.svm_ = svc.fit(_products(X, X), self.classes_[codes], sample_weight=w)
+        self.n_iter_, self.intercept_ = svc.n_iter_, svc.intercept_
         self.support_ = rows[svc.support_]
-        self.n_rows_, self.vectors_ = len(rows), X[self.support_]
+        self.n_rows_, self.vectors_ = len(rows), X[svc.support_]
         if len(self.classes_) == 2:
             self.coef_ = safe_sparse_dot(svc.dual_coef_, self.vectors_, dense_output=True)
         return self
