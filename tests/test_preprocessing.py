@@ -74,3 +74,18 @@ def test_a_constant_feature_does_not_blow_up_a_bag_that_differs(method, to):
     assert 0 < other[0, 0] < 1
     if to is np.asarray:
         assert (scaler.transform(Bags(X, np.array([0, 1111]))).instances[:, 0] == 0).all()
+
+
+def test_numbers_equal_but_for_rounding_are_constant():
+    X = np.array([0.3] * 500 + [0.1 * 3] * 500)[:, None]  # 0.1 * 3 is not 0.3
+    for method in ("standard", "minmax"):
+        scaler = BagScaler(method).fit(Bags(X, np.array([0, 1000])))
+        assert scaler.transform([[[0.4]]])[0][0, 0] == pytest.approx(0.1)
+
+
+def test_deviations_of_large_sparse_numbers():
+    rng = np.random.default_rng(0)
+    X = 1e6 + 1e-3 * rng.normal(size=(400, 3))
+    X[::2, 2] = 0
+    scaler = BagScaler().fit(Bags(sparse.csr_matrix(X), np.array([0, 400])))
+    assert_allclose(scaler.scale_, X.std(axis=0), rtol=1e-6)

@@ -15,16 +15,33 @@ import joblib
 
 LIMIT = 2**29  # bytes; the results that were used longest ago go first
 
-_kept: ContextVar[OrderedDict[str, bytes] | None] = ContextVar("kept", default=None)
+_kept: ContextVar["Store | None"] = ContextVar("kept", default=None)
+
+
+class Store(OrderedDict[str, bytes]):
+    """Results by key, the one used last at the end, and how many bytes of them to keep."""
+
+    def __init__(self, limit: int):
+        super().__init__()
+        self.limit = limit
+
+    def keep(self, key: str, result) -> None:
+        """Keep a result as bytes, which nobody can change, and drop old ones beyond the limit."""
+        try:
+            self[key] = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+        except Exception:  # whatever a stranger's object raises when it is pickled: then nothing is kept
+            return
+        while self and sum(map(len, self.values())) > self.limit:
+            self.popitem(last=False)
 
 
 @contextmanager
-def searching(keep: bool = True) -> Iterator[None]:
-    """Keep the results of ``once`` until the end; a search inside a search joins it.
+def searching(keep: bool = True, limit: int | None = None) -> Iterator[None]:
+    """Keep the results of ``once`` until the end, up to ``limit`` bytes; a search inside a search joins it.
 
     ``keep=False`` steps outside for a while.
     """
-    kept = _kept.get() if _kept.get() is not None else OrderedDict()
+    kept = _kept.get() if _kept.get() is not None else Store(limit or LIMIT)
     token = _kept.set(kept if keep else None)
     try:
         yield
@@ -50,7 +67,7 @@ def once(function: Callable, *args, ignored=None, **named):
         kept.move_to_end(key)
         return pickle.loads(kept[key])
     result = function(*args, **named, **(ignored or {}))
-    _keep(kept, key, result)
+    kept.keep(key, result)
     return result
 
 
@@ -71,15 +88,5 @@ def _key(function, args, named) -> str | None:
     """A name for a call by the content of its arguments; None where they hold what cannot be hashed."""
     try:
         return joblib.hash((function.__module__, function.__qualname__, args, named))
-    except Exception:  # whatever a stranger's object raises when it is pickled: then nothing is kept
+    except Exception:  # as in ``keep``
         return None
-
-
-def _keep(kept: OrderedDict[str, bytes], key: str, result) -> None:
-    """Keep a result as bytes, which nobody can change, and drop old ones beyond the limit."""
-    try:
-        kept[key] = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
-    except Exception:  # as above
-        return
-    while kept and sum(map(len, kept.values())) > LIMIT:
-        kept.popitem(last=False)

@@ -1,6 +1,7 @@
 """Scaling and discretising bags; both are fitted on the pooled instances of the training bags."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -70,8 +71,8 @@ class BagScaler(_BagTransformer):
             self.scale_ = ones if self.skip_sparse else _sparse_scale(bags.instances, self.method, weights)
         else:
             self.center_, self.scale_ = _STATISTICS[self.method](bags.instances, weights)
-        # The mean of equal numbers is not always their value: a spread that is only rounding would blow up
-        # a new bag that differs.
+        # Numbers that are equal but for rounding have a spread that is only rounding: to divide by it would
+        # blow up a new bag that differs.
         constant, value = _constant(bags.instances)
         self.scale_ = np.where(constant | (self.scale_ <= 0), 1.0, self.scale_)
         if not (bags.is_sparse or self.method == "none"):
@@ -138,11 +139,11 @@ class BagGrid(_BagTransformer):
 
 
 def _constant(X):
-    """Which features have one value only, and which value."""
+    """Which features have one value, up to a few roundings of it, and which value."""
     low, high = X.min(axis=0), X.max(axis=0)
     if hasattr(low, "toarray"):
         low, high = low.toarray().ravel(), high.toarray().ravel()
-    return low == high, low
+    return high - low <= 10 * np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high)), low
 
 
 def _standard(X, weights):
@@ -175,7 +176,13 @@ def _sparse_scale(X, method, weights):
     if method != "standard":
         return np.abs(X).max(axis=0).toarray().ravel()
     w = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
-    return np.sqrt(np.maximum(X.multiply(X).T @ w - (X.T @ w) ** 2, 0))
+    mean = X.T @ w
+    # In two passes, or the deviation of large numbers drowns: first the entries that are there, then zeros.
+    there = X.copy()
+    there.data = (there.data - mean[there.indices]) ** 2
+    filled = sparse.csr_matrix((np.ones_like(X.data), X.indices, X.indptr), X.shape).T @ w
+    zeros = np.where(X.getnnz(axis=0) == X.shape[0], 0.0, np.maximum(1.0 - filled, 0.0))
+    return np.sqrt(there.T @ w + zeros * mean**2)
 
 
 _STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust, "none": _none}

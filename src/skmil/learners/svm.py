@@ -50,9 +50,11 @@ class _BagSVM(BagEstimator):
 
 
 def _fitted(kernel, bags, y):
-    """The kernel fitted on the training bags, and their Gram matrix."""
+    """The kernel fitted on the training bags, and their Gram matrix; the bags themselves are at hand."""
     kernel = clone(kernel)
-    return kernel, kernel.fit_transform(bags, y)
+    K = kernel.fit_transform(bags, y)
+    del kernel.bags_
+    return kernel, K
 
 
 def _cross(kernel, bags) -> np.ndarray:

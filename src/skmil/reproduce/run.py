@@ -16,6 +16,8 @@ from skmil.reproduce.ledger import run_tasks
 from skmil.reproduce.pages import write_pages
 from skmil.reproduce.table import Table, load_tables
 
+SHARED = 2**32  # bytes of Gram matrices and the like that the methods on one data set share
+
 
 def reproduce(
     tables=None,
@@ -83,7 +85,7 @@ def _run_accuracy(table: Table, path: Path, n_jobs: int, progress: Callable) -> 
         progress(f"{table.name} {record.method} {record.data}", done, total)
 
     for data, group in groupby(cells, key=lambda cell: cell[1]):
-        with searching():
+        with searching(limit=SHARED):
             for name, _ in group:
                 _run_cell(table, name, data, records=path, n_jobs=n_jobs, progress=count)
 
