@@ -10,6 +10,8 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from skmil._jit import random_key
+from skmil._memo import once
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagEstimator, class_weights, positive_weights, winners
 
@@ -69,7 +71,8 @@ class CCE(ClassifierMixin, BagEstimator):
         w = w * class_weights(self.class_weight, self.classes_, codes)
         bags, codes, w = positive_weights(bags, codes, w, self.classes_)
         estimator = SVC(kernel="linear") if self.estimator is None else self.estimator
-        self.clusterings_ = [self._cluster(bags, d) for d in _numbers(self.n_clusters)]
+        seed = int(random_key(self.random_state)) % 2**32
+        self.clusterings_ = [once(_cluster, bags, d, seed) for d in _numbers(self.n_clusters)]
         inputs = [_visits(bags, c) for c in self.clusterings_]
         self.estimators_ = [clone(estimator).fit(Z, codes, sample_weight=w) for Z in inputs]
         return self
@@ -89,20 +92,21 @@ class CCE(ClassifierMixin, BagEstimator):
         check_is_fitted(self)
         return self.classes_[winners(self.decision_function(X))]
 
-    def _cluster(self, bags: Bags, d: int) -> KMeans:
-        X = _writeable(bags)
-        kmeans = KMeans(min(d, X.shape[0]), n_init=1, random_state=self.random_state)
-        with warnings.catch_warnings(), threadpool_limits(1):  # same bits on any number of threads
-            # Fewer different instances than clusters leave clusters that no bag visits: no harm.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return kmeans.fit(X)
-
 
 def _numbers(n_clusters) -> list[int]:
     numbers = list(np.ravel(n_clusters))
     if not numbers or any(d != int(d) or d < 1 for d in numbers):
         raise ValueError(f"n_clusters is {n_clusters!r}; give one or more integers of at least 1")
     return [int(d) for d in numbers]
+
+
+def _cluster(bags: Bags, d: int, seed: int) -> KMeans:
+    X = _writeable(bags)
+    kmeans = KMeans(min(d, X.shape[0]), n_init=1, random_state=seed)
+    with warnings.catch_warnings(), threadpool_limits(1):  # same bits on any number of threads
+        # Fewer different instances than clusters leave clusters that no bag visits: no harm.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return kmeans.fit(X)
 
 
 def _visits(bags: Bags, clustering: KMeans) -> np.ndarray:
