@@ -14,7 +14,8 @@ class GramSVC(ClassifierMixin, BaseEstimator):
     """``sklearn.svm.SVC(kernel="linear")`` for few rows with many, sparse features.
 
     The inner products are one sparse matrix product, O(n^2) numbers of memory. ``SVC`` computes each when
-    it is needed, and again for each pair of classes: 6 to 30 times as long on isolation features.
+    it is needed, and again for each pair of classes: tens of times as long on the isolation features of ten
+    classes (``benchmarks/run.py isolation-gramsvc``). As for bags, each class needs a row of positive weight.
 
     Parameters
     ----------
