@@ -15,7 +15,7 @@ class GramSVC(ClassifierMixin, BaseEstimator):
 
     The inner products are one sparse matrix product, O(n^2) numbers of memory. ``SVC`` computes each when
     it is needed, and again for each pair of classes: tens of times as long on the isolation features of ten
-    classes (``benchmarks/run.py isolation-gramsvc``). As for bags, each class needs a row of positive weight.
+    classes (``benchmarks/run.py isolation-gramsvc``). Each class needs a row of positive weight.
 
     Parameters
     ----------
