@@ -153,7 +153,7 @@ REGISTRY: dict[str, Method] = {
             "Gärtner et al. 2002",
             "the extremes of each feature decide",
             lambda: _scaled(svm=BagSVC(MinimaxKernel(), C=10.0)),
-            grid=_SVM_GRID,
+            grid={**_MEAN_GRID, "svm__kernel__degree": [1, 2, 4]},
         ),
         Method(
             "Simple-MI",
