@@ -1,15 +1,18 @@
 """Box counting: exact routes against brute force, samples against exact counts, laws of the engine."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmil import Bags, threads
 from skmil.kernels import BoxKernel, EmpiricalMap
-from skmil.kernels.box import corners, count, exact, shared
+from skmil.kernels.box import corners, count, exact, gram, shared
 from skmil.kernels.box.coverage import count_coverage
 from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries
-from skmil.kernels.box.space import lengths, table
+from skmil.kernels.box.space import Table, lengths, table
 from skmil.preprocessing import BagGrid
 from tests import naive
 
@@ -30,6 +33,32 @@ def as_table(P, Q, s):
 
 def exact_counts(P, Q, s):
     return exact.sweep(lengths(P, -1, s + 1).tolist(), lengths(Q, -1, s + 1).tolist())
+
+
+def table_of_lengths(*bags):
+    """A table of two bags or more, given by their lengths."""
+    z = np.vstack(bags).astype(float)
+    offsets = np.concatenate([[0], np.cumsum([len(b) for b in bags])])
+    return Table(z, np.log(z), np.log(z).sum(axis=1), offsets, np.arange(len(bags), dtype=np.uint64))
+
+
+def log_counts(z_p, z_q):
+    """Logs of k_and and k_or in exact arithmetic, also where the lengths are no integers."""
+    found = exact.sweep(*([[Fraction(x) for x in row] for row in z.tolist()] for z in (z_p, z_q)))
+    parts = {k: Fraction(found[k]) for k in ("and", "or")}
+    return {k: math.log(n.numerator) - math.log(n.denominator) for k, n in parts.items()}
+
+
+def check_corners(z_p, z_q, digits=1e-12):
+    """Compare k_and and k_or of lists of corners with exact arithmetic; the lists."""
+    C = corners.corner_lists(table_of_lengths(z_p, z_q), 10**5)
+    truth = log_counts(z_p, z_q)
+    k_and, own = corners.log_and(C, *ONE)[0], corners.log_own(C, np.array([0, 1]))
+    assert_allclose(k_and, truth["and"], rtol=digits, atol=digits)
+    both = np.logaddexp(*own)
+    k_or = both + np.log1p(-np.exp(k_and - both))
+    assert_allclose(k_or, truth["or"], rtol=digits, atol=digits)
+    return C
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +136,70 @@ class TestExact:
         expected = corners.log_and(corners.corner_lists(T, 1024), i, j)
         assert_array_equal(corners.log_and(corners.corner_lists(few, 1024), j, i), expected)
 
+    def test_corners_whose_lengths_differ_by_many_orders_of_magnitude(self):
+        rng = np.random.default_rng(6)
+        for bits in (10, 30, 60, 300):
+            P, Q = (np.floor(np.exp2(rng.uniform(0, bits, (m, 24)))) for m in (4, 3))
+            C = check_corners(P, Q)
+            assert (len(C.blocks) > 2) == (bits >= 60)
+
+    def test_corners_of_opposite_ends_in_many_features(self):
+        """A product of 600 relative lengths of 10^-6 is far below the range of floats."""
+        rng = np.random.default_rng(7)
+        s = np.full(300, 10**6)
+        P, Q = rng.integers(0, 9, (3, 300)), s - rng.integers(0, 9, (2, 300))
+        C = check_corners(*(lengths(x, -1, s + 1) for x in (P, Q)))
+        assert C.exponent > 10_000
+
+    @pytest.mark.parametrize("noise", [1e-9, 1e-15])
+    def test_corners_of_points_that_are_almost_equal(self, noise):
+        """Sums of either sign cancel, but only down to the largest product."""
+        rng = np.random.default_rng(8)
+        centre = rng.uniform(0.1, 1, 6)
+        P, Q = (centre * (1 + noise * rng.uniform(-1, 1, (m, 6))) for m in (7, 6))
+        check_corners(P, Q, digits=1e-11)
+
+    def test_corners_with_weights_above_one(self):
+        """The smaller of any two of these points is always the same corner, so it counts several times."""
+        P, Q = 1 + 9 * np.eye(8), 2 + 10**6 * np.eye(8)[:6]
+        C = check_corners(P, Q)
+        assert_array_equal(np.sort(C.weights)[[0, 1]], [-7, -5])
+
+    def test_errors_of_corners_stay_below_their_bound(self):
+        rng = np.random.default_rng(9)
+        for bits in (1, 40, 80):
+            P, Q = (np.exp2(rng.uniform(0, bits, (4, 24))) for _ in range(2))
+            C = corners.corner_lists(table_of_lengths(P, Q), 10**5)
+            sums = np.add.reduceat(np.abs(C.weights), C.starts[:2])
+            sums[1] -= 1  # the corner that holds every box
+            k_and = log_counts(P, Q)["and"]
+            bound = np.finfo(float).eps * (24 * sums.prod() + 4 * (1 + abs(k_and)))
+            assert abs(corners.log_and(C, *ONE)[0] - k_and) <= bound
+
+    def test_bits_do_not_depend_on_blocks_of_coordinates(self):
+        rng = np.random.default_rng(10)
+        T = table_of_lengths(*(rng.uniform(0.01, 1, (m, 12)) for m in (6, 4, 5)))
+        C = corners.corner_lists(T, 1024)
+        cut = C._replace(blocks=np.arange(0, 13, 2))
+        i, j = np.triu_indices(3, 1)
+        assert_array_equal(C.blocks, [0, 12])
+        assert_array_equal(corners.log_and(cut, i, j), corners.log_and(C, i, j))
+        assert_array_equal(corners.log_own(cut, np.arange(3)), corners.log_own(C, np.arange(3)))
+
+    def test_a_bag_far_away_makes_blocks_but_changes_no_bits(self):
+        rng = np.random.default_rng(11)
+        near = [rng.integers(1, 50, (m, 24)) for m in (4, 5)]
+        alone, along = (
+            corners.corner_lists(table_of_lengths(*bags), 1024)
+            for bags in (near, [*near, np.full((1, 24), 2.0**60)])
+        )
+        assert len(along.blocks) > len(alone.blocks) == 2
+        assert_array_equal(corners.log_and(along, *ONE), corners.log_and(alone, *ONE))
+
+    def test_lengths_beyond_blocks_get_no_lists(self):
+        T = table_of_lengths(np.ones((1, 4)), np.full((1, 4), 1e140))
+        assert_array_equal(corners.corner_lists(T, 1024).starts, 0)
+
     def test_one_bag_alone(self):
         assert count([[1]], s=2) == 4
         assert count([[1], [1]], s=2, kind="min") == 8
@@ -129,6 +222,48 @@ class TestExact:
         X = Bags.from_list([rng.integers(0, 1000, (40, 30)).astype(float) for _ in range(2)])
         with pytest.raises(ValueError, match="use method='pairwise'"):
             BoxKernel(method="exact").fit(X)
+
+    def test_many_dimensions_are_refused_in_our_own_words(self):
+        rng = np.random.default_rng(0)
+        X = Bags.from_list([rng.integers(0, 1000, (14, 20)).astype(float) for _ in range(2)])
+        with pytest.raises(ValueError, match=r"14 points in 40 dimensions.*use method='pairwise'"):
+            BoxKernel(method="exact").fit(X)
+
+    def test_a_hypervolume_beyond_floats_is_refused(self):
+        z = np.ones((2, 30))
+        z[0, :15] = z[1, 15:] = 2.0**62
+        with pytest.raises(ValueError, match="below the range of floats"):
+            exact.hypervolume(z)
+
+    def test_hopeless_sums_are_refused_with_an_estimate(self, monkeypatch):
+        rng = np.random.default_rng(1)
+        X = Bags.from_list([rng.integers(0, 1000, (7, 8)).astype(float) for _ in range(6)])
+        k = BoxKernel(method="exact").fit(X)
+        counter = gram.Counter(k._table(X), k._plan())
+        seconds = counter.seconds(*np.triu_indices(6, 1)).sum()
+        monkeypatch.setattr(gram, "HOPELESS", 0.99 * seconds)
+        with pytest.raises(ValueError, match=r"6 x 6 bags of up to \d+ corners.*hours of one processor"):
+            k.log_gram(X)
+        monkeypatch.setattr(gram, "HOPELESS", 1.01 * seconds)
+        assert np.isfinite(k.log_gram(X)).all()
+
+    def test_tiles_of_long_sums_are_cut(self):
+        cost = np.full((32, 8), 0.01)
+        cost[3, 2] = 7.0
+        tiles = gram._cut((slice(0, 32), slice(0, 8)), lambda i, j: cost[i, j - 5], 5)
+        seen = np.zeros(cost.shape, int)
+        for t in tiles:
+            seen[t] += 1
+            assert cost[t].sum() <= gram.PATIENCE or cost[t].size == 1
+        assert (seen == 1).all()
+
+    def test_bits_do_not_depend_on_tiles(self, dense_bags, monkeypatch):
+        k = BoxKernel("or", method="exact").fit(dense_bags)
+        K, cross = k.log_gram(dense_bags), k.log_gram(dense_bags[:9], dense_bags[9:])
+        monkeypatch.setattr(gram, "PATIENCE", 1e-9)
+        assert_array_equal(k.log_gram(dense_bags), K)
+        assert_array_equal(k.log_gram(dense_bags[:9], dense_bags[9:]), cross)
+        assert_array_equal(cross, K[:9, 9:])
 
 
 class TestPromise:
@@ -244,6 +379,57 @@ class TestKernel:
         L = BoxKernel(grid=BagGrid()).fit(X).log_gram(X)
         # On the grid the points are (1, 3) and (3, 1), s = (4, 4).
         assert_allclose(np.exp(L[0, 1]), (2 * 2) * (2 * 2))
+
+    @pytest.mark.parametrize("method", ["exact", "auto", "pairwise"])
+    def test_opposite_ends_of_a_wide_grid(self, method):
+        """All boxes around both points are those around all of the grid but its rim: 2^24."""
+        X = [np.zeros((1, 12)), np.full((1, 12), 1e14)]
+        k = BoxKernel(method=method, random_state=0).fit(X)
+        assert_allclose(k.log_gram(X)[0, 1], 24 * np.log(2), rtol=1e-12)
+        assert k.report_.epsilon == (0.1 if method == "pairwise" else 0.0)
+
+    def test_samples_on_a_wide_grid(self):
+        rng = np.random.default_rng(12)
+        P, Q = rng.integers(0, 3, (6, 12)), 10**15 - rng.integers(0, 3, (5, 12))
+        T = as_table(P, Q, np.full(12, 10**15))
+        assert exact.count_exactly(T.z, np.arange(6), np.arange(6, 11), False) == -np.inf
+        truth = exact_counts(P, Q, np.full(12, 10**15))
+        for code, kind in ((AND, "and"), (MIN, "min"), (OR, "or")):
+            logs, _ = count_entries(T, *ONE, np.array([code]), 0.1, 1e-6, np.uint64(0))
+            assert abs(logs[0, 0] - math.log(truth[kind])) < 0.11
+
+    @pytest.mark.parametrize("method", ["exact", "auto"])
+    @pytest.mark.parametrize("d", [13, 16, 300])
+    def test_single_points_are_exact_in_any_dimension(self, method, d):
+        rng = np.random.default_rng(d)
+        X = Bags.from_list([rng.integers(0, 10**6, (1, d)).astype(float) for _ in range(3)])
+        k = BoxKernel(method=method, random_state=0).fit(X)
+        found = k.log_grams(X)
+        assert set(k.report_.entries) == {"exact"} and k.report_.epsilon == 0.0
+        grid = [b.astype(int) for b in k.grid_.transform(X)]
+        s = k.grid_.s_.astype(int)
+        for kind in ("and", "or", "min"):
+            truth = [[math.log(count(P, Q, s, kind)) for Q in grid] for P in grid]
+            assert_allclose(found[kind], truth, rtol=1e-14)
+
+    def test_exact_counts_in_many_dimensions(self):
+        rng = np.random.default_rng(13)
+        X = Bags.from_list([rng.integers(0, 10**6, (m, 300)).astype(float) for m in (1, 2, 4)])
+        k = BoxKernel(method="exact").fit(X)
+        found = k.log_grams(X)
+        grid, s = [b.astype(int) for b in k.grid_.transform(X)], k.grid_.s_.astype(int)
+        for kind in ("and", "or", "min"):
+            truth = [[math.log(count(P, Q, s, kind)) for Q in grid] for P in grid]
+            assert_allclose(found[kind], truth, rtol=1e-13)
+
+    def test_reports_are_not_shared(self, dense_bags):
+        first, second = (BoxKernel(random_state=0).fit(dense_bags[:4]) for _ in range(2))
+        report = gram.Report({"exact": 3})
+        for k in (first, second, unfitted := BoxKernel()):
+            k._note(report)
+        first.report_.add("exact", 5)
+        assert first.report_.entries == {"exact": 8}
+        assert report.entries == second.report_.entries == unfitted.report_.entries == {"exact": 3}
 
     def test_continuous_limit(self):
         """Volumes are the limit of counts on finer and finer grids."""

@@ -5,8 +5,9 @@ r"""Counting boxes exactly: two independent routes for any bags, and a compiled 
 - *Hypervolume*: |B(P)| is the volume dominated by the points z(P) in 2d dimensions, which ``moocore``
   computes; :math:`k_\wedge = |B(P)| + |B(Q)| - |B(P \cup Q)|`.
 - *Inclusion-exclusion* over subsets of both bags, cut where two halves of the sum cancel. No term is
-  larger than the result, so nothing is lost to rounding. Where whole bags are counted, the lists of
-  ``corners`` are faster, since they are made once for all pairs; here the points are new each time.
+  larger than the result, so rounding costs at most about :math:`\epsilon` of it for each term. Where whole
+  bags are counted, the lists of ``corners`` are faster, since they are made once for all pairs; here the
+  points are new each time.
 """
 
 import math
@@ -18,6 +19,8 @@ from skmil.kernels.box.corners import Corners, log_and, log_own
 
 SWEEP_LIMIT = 2_000_000  # entries of the sweep's table: a few hundred MB of Python integers
 HYPERVOLUME_LIMIT = 1e9  # elementary steps: some seconds
+MOST_COLUMNS = 31  # that moocore takes
+LEAST = 2.0**-900  # sums of products below may have lost digits: floats end at 2^-1022
 
 
 def sweep(z_p, z_q) -> dict[str, int]:
@@ -96,31 +99,49 @@ def _large(P: np.ndarray, Q: np.ndarray, kind: str) -> float:
         k = math.exp(hypervolume(P) - both) + math.exp(hypervolume(Q) - both) - 1.0
         if k > 1e-6:  # what is left of three volumes must be more than their rounding errors
             return both + math.log(k)
-    return _log_int(sweep(P.tolist(), Q.tolist())[kind])
+    return _log_sweep(P, Q, kind)
 
 
-def _log_int(n) -> float:
-    """Log of a number that may be an integer beyond the range of floats."""
-    return math.log(n) if n else -math.inf
+def _log_sweep(P: np.ndarray, Q: np.ndarray, kind: str) -> float:
+    """Log count by a sweep over lengths made integers, since floats would leave their range."""
+    columns, bits = zip(*(_as_integers(c.tolist()) for c in np.vstack([P, Q]).T), strict=True)
+    rows = list(zip(*columns, strict=True))
+    n = sweep(rows[: len(P)], rows[len(P) :])[kind]
+    return math.log(n) - sum(bits) * math.log(2.0) if n else -math.inf
+
+
+def _as_integers(column) -> tuple[list[int], int]:
+    """Floats times a power of two that makes all of them integers, and that power."""
+    ratios = [float(x).as_integer_ratio() for x in column]
+    largest = max(d for _, d in ratios)
+    return [n * (largest // d) for n, d in ratios], largest.bit_length() - 1
 
 
 def hypervolume(z: np.ndarray) -> float:
     """Log |B(P)| as a dominated volume, by ``moocore``."""
     z = nondominated(np.asarray(z, float))
+    if len(z) == 1:
+        return float(np.log(z).sum())
     steps = hypervolume_steps(z)
+    if z.shape[1] > MOST_COLUMNS:
+        raise _refusal(z, f"is beyond moocore, which takes {MOST_COLUMNS} dimensions")
     if steps > HYPERVOLUME_LIMIT:
-        raise ValueError(
-            f"the exact hypervolume of {len(z)} points in {z.shape[1]} dimensions takes about {steps:.0e} "
-            "steps; use method='pairwise' or 'auto', which keep a relative error of epsilon"
-        )
+        raise _refusal(z, f"takes about {steps:.0e} steps")
     try:
         import moocore
     except ImportError:
         raise ImportError("exact counts of larger bags need moocore: pip install skmil[exact]") from None
     top = z.max(axis=0)
-    scaled = z / top
-    return (
-        math.log(moocore.hypervolume(scaled, ref=np.zeros(z.shape[1]), maximise=True)) + np.log(top).sum()
+    volume = moocore.hypervolume(z / top, ref=np.zeros(z.shape[1]), maximise=True)
+    if volume < LEAST:
+        raise _refusal(z, "is below the range of floats, so much do their lengths differ")
+    return math.log(volume) + np.log(top).sum()
+
+
+def _refusal(z: np.ndarray, reason: str) -> ValueError:
+    return ValueError(
+        f"the exact hypervolume of {len(z)} points in {z.shape[1]} dimensions (two per feature) {reason}; "
+        "use method='pairwise' or 'auto', which keep a relative error of epsilon"
     )
 
 
@@ -139,7 +160,10 @@ def nondominated(z: np.ndarray) -> np.ndarray:
 
 @njit
 def count_exactly(z, p, q, union):
-    """Log k_and or k_or of rows p and q by inclusion-exclusion, relative to the largest lengths."""
+    """Log k_and or k_or of rows p and q by inclusion-exclusion, relative to the largest lengths.
+
+    -inf where that leaves the range of floats.
+    """
     n, D = len(p) + len(q), z.shape[1]
     points = np.empty((n, D))
     volume = np.ones(n)
@@ -155,7 +179,8 @@ def count_exactly(z, p, q, union):
             volume[r] *= points[r, j]
     # The largest last: they cover most corners, so most of the sum is cut off early.
     order = np.argsort(volume)
-    return scale + math.log(_alternate(points[order], order < len(p), union))
+    total = _alternate(points[order], order < len(p), union)
+    return scale + math.log(total) if total >= LEAST else -np.inf
 
 
 @njit

@@ -15,7 +15,11 @@ from skmil.kernels.box.space import Table
 KINDS = ("and", "or", "and/or", "min")
 CODES = {"and": AND, "min": MIN, "or": OR}
 LONGEST = {"auto": 1024, "exact": 8192}  # corners of a bag: 100 kB or so; a MB where all must be exact
+LARGEST = 2**20  # numbers in the corners of a bag: 8 MB
 TERMS = 2**17  # products of corners up to which a sum is cheaper than samples
+SECONDS = 3e-10  # for one factor of a product; three times as long where powers of two are put aside
+PATIENCE = 0.5  # seconds that a tile may take
+HOPELESS = 3600.0  # seconds, of one processor
 LARGE = 400  # pairs of points that are not counted exactly, on average, from which shared boxes pay
 TILE = 32
 MOST_BOXES = 2_000_000
@@ -89,7 +93,8 @@ def log_grams(T: Table, n_rows: int, symmetric: bool, kinds, plan: Plan):
                 out[k][j, i] = values[k]
         return report
 
-    for report in map_blocks(fill, _tiles(n_rows, n_columns, symmetric)):
+    tiles = [t for tile in _tiles(n_rows, n_columns, symmetric) for t in _cut(tile, counter.seconds, shift)]
+    for report in map_blocks(fill, tiles):
         counter.report.merge(report)
     return out, counter.report
 
@@ -101,14 +106,32 @@ def _tiles(n_rows: int, n_columns: int, symmetric: bool):
     return [(r, c) for r in rows for c in columns if not symmetric or c.stop > r.start]
 
 
+def _cut(tile, seconds, shift: int) -> list:
+    """Halve a tile until its sums over corners are short: between tiles a call may be interrupted."""
+    rows, columns = tile
+    i, j = np.ogrid[rows, columns]
+    sides = i.size, j.size
+    if max(sides) == 1 or seconds(i, j + shift).sum() <= PATIENCE:
+        return [tile]
+    if sides[0] >= sides[1]:
+        halves = [(s, columns) for s in _halves(rows)]
+    else:
+        halves = [(rows, s) for s in _halves(columns)]
+    return [t for half in halves for t in _cut(half, seconds, shift)]
+
+
+def _halves(s: slice) -> tuple[slice, slice]:
+    middle = (s.start + s.stop) // 2
+    return slice(s.start, middle), slice(middle, s.stop)
+
+
 class Counter:
     """Log counts of pairs of bags of one table, by whatever keeps the promise at the least cost."""
 
     def __init__(self, T: Table, plan: Plan):
         self.T, self.plan = T, plan
         self.sizes = np.diff(T.offsets)
-        few = T.z.shape[1] <= FEW
-        self.corners = corner_lists(T, LONGEST.get(plan.method, 0) if few else 0)
+        self.corners = corner_lists(T, _longest(plan.method, T.z.shape[1]))
         self.report = Report()
         self.own = np.full(len(self.sizes), np.nan)  # log |B(P)|
         self.shared: dict[str, np.ndarray] = {}  # log counts of pairs, NaN where not certain yet
@@ -116,6 +139,8 @@ class Counter:
     def prepare(self, kinds, n_rows: int, symmetric: bool) -> None:
         """Count what many entries need: shared boxes where they pay, |B(P)| of all bags."""
         base = base_kinds(kinds)
+        if self.plan.method == "exact" and "and" in base:
+            self._refuse_hopeless(n_rows, symmetric)
         if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
             self.prepare_own(kinds)
         if self._sharing_pays(base, n_rows, symmetric):
@@ -130,6 +155,29 @@ class Counter:
         for bags, (values, report) in zip(parts, map_blocks(self._alone, parts), strict=True):
             self.own[bags] = values
             self.report.merge(report)
+
+    def seconds(self, first, second) -> np.ndarray:
+        """How long the sums over corners of pairs of bags take, about."""
+        lists = np.diff(self.corners.starts).astype(float)
+        return self._is_short(first, second) * lists[first] * lists[second] * self._pace()
+
+    def _pace(self) -> float:
+        """Seconds for a product."""
+        return SECONDS * self.T.z.shape[1] * (3 if len(self.corners.blocks) > 2 else 1)
+
+    def _refuse_hopeless(self, n_rows: int, symmetric: bool) -> None:
+        lists = np.diff(self.corners.starts).astype(float)
+        rows, columns = lists[:n_rows], lists[0 if symmetric else n_rows :]
+        products = rows.sum() * columns.sum()
+        if symmetric:
+            products = (products - np.square(lists).sum()) / 2
+        seconds = products * self._pace()
+        if seconds > HOPELESS:
+            raise ValueError(
+                f"exact counts of {len(rows)} x {len(columns)} bags of up to {lists.max():.0f} corners "
+                f"take about {seconds / 3600:.1f} hours of one processor; use method='pairwise' or 'auto', "
+                "which keep a relative error of epsilon, or count fewer bags at a time"
+            )
 
     def _sharing_pays(self, base, n_rows: int, symmetric: bool) -> bool:
         n = len(self.sizes)
@@ -262,6 +310,13 @@ class Counter:
         values, boxes = count_entries(self.T, first, second, codes, epsilon, delta, self.plan.seed)
         report.add("pairwise", len(first) * len(kinds), boxes.sum(), epsilon)
         return values
+
+
+def _longest(method: str, D: int) -> int:
+    """Corners that the list of a bag may have; where sampling is cheap, only single points are listed."""
+    if method == "auto" and D > FEW:
+        return 1
+    return min(LONGEST.get(method, 0), max(1, LARGEST // D))
 
 
 def base_kinds(kinds) -> list[str]:

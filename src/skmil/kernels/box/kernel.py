@@ -4,6 +4,8 @@ Tao, Scott, Vinodchandran, Osugi & Mueller, "Kernels for generalized multiple-in
 Transactions on Pattern Analysis and Machine Intelligence 30(12), 2008.
 """
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn.base import clone
 
@@ -52,12 +54,12 @@ class BoxKernel(BagKernel):
     ----------
     kind : "and", "or", "and/or" or "min"
     method : "auto", "exact", "pairwise", "shared" or "coverage"
-        "exact" refuses what is hopeless; "pairwise" samples boxes for each pair of bags and stops when
-        sure; "shared" draws ``n_boxes`` boxes for the whole data set: positive semidefinite, no promise;
-        "coverage" is the paper's own algorithm, the slow reference; "auto" takes for each entry the
-        cheapest of the first three that keeps the promise. The bits of an entry do not depend on
-        threads, on the order of instances or on the block it is computed in (on the latter only up to
-        the promise where boxes are shared).
+        "exact" refuses what is hopeless, also a sum that it expects to take more than an hour;
+        "pairwise" samples boxes for each pair of bags and stops when sure; "shared" draws ``n_boxes`` boxes
+        for the whole data set: positive semidefinite, no promise; "coverage" is the paper's own algorithm,
+        the slow reference; "auto" takes for each entry the cheapest of the first three that keeps the
+        promise. The bits of an entry do not depend on threads, on the order of instances or on the block
+        it is computed in (on the latter only up to the promise where boxes are shared).
     epsilon, delta : float
         Relative error of a count, and the probability of missing it.
     power : float
@@ -221,7 +223,8 @@ class BoxKernel(BagKernel):
         return out
 
     def _note(self, report: Report) -> None:
-        """Keep the report in the object that ``fit`` made: a call changes no attribute."""
+        """Keep a copy of the report in the object that ``fit`` made: a call changes no attribute."""
+        report = deepcopy(report)
         if hasattr(self, "report_"):
             vars(self.report_).update(vars(report))
         else:

@@ -121,15 +121,28 @@ def _sample(z, p, q, volumes, pairs, kinds, epsilon, delta, key):
 
 @njit
 def _core(z, p, q, volumes, pairs, size, core):
-    """Mark the points that carry most boxes, at most ``size`` of a bag; log count of their boxes, exact."""
-    D, n, m = z.shape[1], len(p), len(q) if pairs else 1
-    if D > FEW or size == 1:
-        top = np.argmax(volumes)
-        core[top // m] = True
-        if pairs:
-            core[n + top % m] = True
-        return volumes[top]
-    mass = np.zeros(n + len(q))
+    """Mark a core of at most ``size`` points of a bag; log count of its boxes, exact.
+
+    In many dimensions, and where lengths differ beyond the range of floats, it is the largest set.
+    """
+    n, m = len(p), len(q) if pairs else 1
+    if z.shape[1] <= FEW and size > 1:
+        _mark_core(volumes, n, m, pairs, size, core)
+        known = count_exactly(z, p[core[:n]], q[core[n:]], not pairs)
+        if known > -np.inf:
+            return known
+    core[:] = False
+    top = np.argmax(volumes)
+    core[top // m] = True
+    if pairs:
+        core[n + top % m] = True
+    return volumes[top]
+
+
+@njit
+def _mark_core(volumes, n, m, pairs, size, core):
+    """Mark the points that carry most boxes: ``size`` of each bag, or twice as many of both together."""
+    mass = np.zeros(len(core))
     largest = volumes.max()
     for u in range(len(volumes)):
         mass[u // m] += math.exp(volumes[u] - largest)
@@ -137,7 +150,6 @@ def _core(z, p, q, volumes, pairs, size, core):
             mass[n + u % m] += math.exp(volumes[u] - largest)
     _mark_largest(mass[:n], core[:n], size if pairs else 2 * size)
     _mark_largest(mass[n:], core[n:], size)
-    return count_exactly(z, p[core[:n]], q[core[n:]], not pairs)
 
 
 @njit
