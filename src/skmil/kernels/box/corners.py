@@ -91,7 +91,9 @@ def log_and(C: Corners, first, second) -> np.ndarray:
 
 def _log_sums(C: Corners, starts, P, Q) -> np.ndarray:
     """Log of the sums of pairs: the same bits for any share of the exponent in the total."""
-    total, power = _pair_sums(C.values, C.weights, starts, C.blocks, P, Q)
+    # Arrays to fill: Ctrl-C while compiled code hands over new ones would surface as a SystemError.
+    total, power = np.zeros(len(P)), np.zeros(len(P), np.int64)
+    _pair_sums(C.values, C.weights, starts, C.blocks, P, Q, total, power)
     m, e = np.frexp(total)
     return np.log(m) + (e + power + C.exponent) * math.log(2.0)
 
@@ -157,13 +159,12 @@ def _place(rows, n, slots):
 
 
 @njit
-def _pair_sums(values, weights, starts, blocks, P, Q):
-    """Sum over the corners r of P[e] and s of Q[e] of c_r d_s prod_j min(r_j, s_j), and powers of two."""
+def _pair_sums(values, weights, starts, blocks, P, Q, out, exponent):
+    """out[e] 2^exponent[e] = sum over corners r of P[e] and s of Q[e] of c_r d_s prod_j min(r_j, s_j)."""
     width = WIDTH + np.diff(starts).max()
     S = np.empty((values.shape[1], width))
     product, total = np.empty(width), np.empty(width)
     power, powers = np.empty(width, np.int64), np.empty(width, np.int64)
-    out, exponent = np.zeros(len(P)), np.zeros(len(P), np.int64)
     e = 0
     while e < len(P):
         stop, m = e, 0
@@ -179,7 +180,6 @@ def _pair_sums(values, weights, starts, blocks, P, Q):
                 out[e], exponent[e] = _add(out[e], exponent[e], weights[s] * total[m], powers[m])
                 m += 1
             e += 1
-    return out, exponent
 
 
 @njit
@@ -218,7 +218,7 @@ def _add(a, i, b, j):
         return a + b, i
     if a == 0.0 or (b != 0.0 and j > i):
         a, i, b, j = b, j, a, i
-    return a + math.ldexp(b, max(j - i, -2000)), i
+    return a + math.ldexp(b, int(max(j - i, -2000))), i
 
 
 @njit
