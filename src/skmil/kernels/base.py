@@ -46,6 +46,10 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return self._gram(self._check(X), self.bags_)
 
+    def restrict(self, rows) -> None:
+        """Forget all training bags but those in ``rows``: ``transform`` has no other columns any more."""
+        self.bags_ = self.bags_[rows]
+
     def __add__(self, other):
         return Sum(self, other)
 
@@ -171,6 +175,11 @@ class EmpiricalMap(_Derived):
     anchors : "train" or bags
         The bags A_1 ... A_n: those of ``fit``, or given ones (training and test bags together make
         it transductive).
+
+    Attributes
+    ----------
+    anchors_ : Bags
+    features_ : array (training bags, anchors)
     """
 
     def __init__(self, kernel, anchors="train"):
@@ -183,6 +192,22 @@ class EmpiricalMap(_Derived):
         if given and self.anchors != "train":
             raise ValueError(f"anchors is {self.anchors!r}; give 'train' or bags")
         self.anchors_ = bags if given else as_bags(self.anchors)
+        self.features_ = self._map(bags)
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """``fit``, then the Gram matrix of the training bags."""
+        self.fit(X, y, **fit_params)
+        return self.features_ @ self.features_.T
+
+    def transform(self, X):
+        """K(X, training bags), whose features are known from ``fit``."""
+        check_is_fitted(self)
+        return self._map(self._check(X)) @ self.features_.T
+
+    def restrict(self, rows):
+        """Forget all training bags but those in ``rows``, and their features."""
+        super().restrict(rows)
+        self.features_ = self.features_[rows]
 
     def features(self, X) -> np.ndarray:
         """The map itself: one row per bag, one column per anchor."""

@@ -19,6 +19,7 @@ class _BagSVM(BagEstimator):
     def _fit_kernel(self, bags, y) -> np.ndarray:
         kernel = SetKernel() if self.kernel is None else self.kernel
         self.kernel_, K = once(_fitted, kernel, bags, y)
+        self.kernel_.bags_ = bags
         return K
 
     def _keep(self, machine, bags) -> None:
@@ -29,7 +30,7 @@ class _BagSVM(BagEstimator):
         self.n_iter_ = machine.n_iter_
         # The machines of a search are all asked for the same rows: those of all bags serve every one.
         self.kept_ = slice(None) if is_searching() else self.support_
-        self.kernel_.bags_ = bags[self.kept_] if len(self.support_) else bags[:1]
+        self.kernel_.restrict(self.kept_ if len(self.support_) else slice(0, 1))
 
     def _rows(self, bags) -> np.ndarray:
         """K(bags, training bags) with zeros where libsvm does not look: not a support bag."""
