@@ -8,12 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import stats
+from sklearn.base import clone
 
+from skmil.datasets import load_musk1
 from skmil.methods import REGISTRY
 from skmil.records import Record
 from skmil.reproduce import load_tables, reproduce
 from skmil.reproduce import run as running
+from skmil.reproduce.cells import build, grid_of
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
@@ -109,6 +113,21 @@ def test_a_table_from_records_to_page(tmp_path, monkeypatch):
     before = (tmp_path / "records" / "tao-8.jsonl.gz").read_bytes()
     reproduce(["tao-8"], out=tmp_path)
     assert (tmp_path / "records" / "tao-8.jsonl.gz").read_bytes() == before
+
+
+def test_transduction_slices_one_matrix():
+    X, y = load_musk1(return_X_y=True)
+    table = next(t for t in load_tables() if t.name == "tao-8")
+    name = "k_and/or emp (transduction)"
+    sliced = build(table, name, "musk1", X).set_params(
+        **{p: v[-1] for p, v in grid_of(table, name).items()}
+    )
+    kernel = clone(sliced.kernel.kernel.kernel).fit(X)
+    assert kernel.power == grid_of(table, name)["kernel__kernel__kernel__power"][-1]
+    whole = kernel(X)
+    sliced.fit(X[::2], y[::2])
+    assert_array_equal(sliced.kernel_.features(X[1::2]), whole[1::2])
+    assert sliced.score(X[1::2], y[1::2]) > 0.7
 
 
 def test_a_killed_experiment_goes_on(tmp_path):

@@ -1,12 +1,16 @@
 """A cell of an accuracy table: which estimator, which grid, and which records are of it."""
 
 import re
+from functools import cache
 
 import numpy as np
+from sklearn.base import clone
 
 import skmil
 from skmil.bags import Bags
+from skmil.datasets import load_bags
 from skmil.evaluation import plain, text_of
+from skmil.kernels.base import BagKernel
 from skmil.methods import find
 from skmil.records import Record
 from skmil.reproduce.table import Table
@@ -15,15 +19,58 @@ TRANSDUCTION = " (transduction)"
 
 
 def build(table: Table, name: str, data: str, bags):
-    """The estimator of a cell; "(transduction)" lets the empirical map see all bags, without labels."""
+    """The estimator of a cell; in transduction the kernel and its map see all bags, without labels."""
     base = name.removesuffix(TRANSDUCTION)
-    anchors = {} if base == name else {"anchors": bags}
-    return skmil.method(base, **anchors, **table.overrides.get(f"{name} / {data}", {}))
+    overrides = table.overrides.get(f"{name} / {data}", {})
+    if base == name:
+        return skmil.method(base, **overrides)
+    model = skmil.method(base, anchors=bags, **overrides)
+    return model.set_params(kernel__kernel=Sliced(model.kernel.kernel, data))
 
 
 def grid_of(table: Table, name: str) -> dict[str, list]:
     """What the inner cross-validation of a row searches; empty where there is none."""
-    return find(name.removesuffix(TRANSDUCTION)).grid if table.nested else {}
+    if not table.nested:
+        return {}
+    base = name.removesuffix(TRANSDUCTION)
+    grid = find(base).grid
+    return grid if base == name else {f"kernel__{k}": v for k, v in grid.items()}
+
+
+class Sliced(BagKernel):
+    """A kernel that learns nothing from labels, fitted on a whole data set and computed once.
+
+    Calls take rows and columns of that matrix, for bags of the set.
+
+    Parameters
+    ----------
+    kernel : BagKernel
+    data : name of the data set
+    """
+
+    def __init__(self, kernel, data):
+        self.kernel = kernel
+        self.data = data
+
+    def _gram(self, A, B):
+        place = _places(self.data)
+        rows, columns = ([place[bag.tobytes()] for bag in bags] for bags in (A, B))
+        return self._whole()[np.ix_(rows, columns)]
+
+    def _whole(self) -> np.ndarray:
+        key = text_of(self.kernel), self.data
+        if key not in _grams:
+            _grams[key] = clone(self.kernel).fit_transform(load_bags(self.data).data)
+        return _grams[key]
+
+
+_grams: dict[tuple[str, str], np.ndarray] = {}
+
+
+@cache
+def _places(data: str) -> dict[bytes, int]:
+    """Number of each bag of a set, by its content."""
+    return {bag.tobytes(): i for i, bag in enumerate(load_bags(data).data)}
 
 
 def is_current(table: Table, record: Record) -> bool:
