@@ -115,15 +115,23 @@ def test_a_table_from_records_to_page(tmp_path, monkeypatch):
     assert (tmp_path / "records" / "tao-8.jsonl.gz").read_bytes() == before
 
 
+def test_a_table_may_search_another_grid():
+    other = {"svm__C": [1.0]}
+    table = replace(TINY, nested=True, grids={"Minimax": {}, "Minimax / musk2": other})
+    assert grid_of(table, "MI-Kernel", "musk1") == REGISTRY["MI-Kernel"].grid
+    assert grid_of(table, "Minimax", "musk1") == {} and grid_of(table, "Minimax", "musk2") == other
+    assert grid_of(replace(table, nested=False), "Minimax", "musk2") == {}
+
+
 def test_transduction_slices_one_matrix():
     X, y = load_musk1(return_X_y=True)
     table = next(t for t in load_tables() if t.name == "tao-8")
     name = "k_and/or emp (transduction)"
     sliced = build(table, name, "musk1", X).set_params(
-        **{p: v[-1] for p, v in grid_of(table, name).items()}
+        **{p: v[-1] for p, v in grid_of(table, name, "musk1").items()}
     )
     kernel = clone(sliced.kernel.kernel.kernel).fit(X)
-    assert kernel.power == grid_of(table, name)["kernel__kernel__kernel__power"][-1]
+    assert kernel.power == grid_of(table, name, "musk1")["kernel__kernel__kernel__power"][-1]
     whole = kernel(X)
     sliced.fit(X[::2], y[::2])
     assert_array_equal(sliced.kernel_.features(X[1::2]), whole[1::2])

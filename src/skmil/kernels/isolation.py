@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._jit import map_blocks, njit, random_key, slices
+from skmil._memo import once
 from skmil.bags import Bags
 from skmil.kernels._partitions import Forest, SparseVoronoi, Voronoi, draw
 from skmil.kernels.base import BagKernel
@@ -163,7 +164,7 @@ class IsolationMap:
 
     def _cells(self, bags):
         """Cells of the instances, their weights and where bags begin."""
-        cells = self.partitions.cells(bags.instances)
+        cells = once(_assign, self.partitions, bags.instances)  # a search tries many thresholds
         w = np.repeat(1.0 / bags.sizes, bags.sizes)
         if self.threshold is not None:
             w = _weights(cells, bags.offsets, float(self.threshold))
@@ -183,6 +184,10 @@ class IsolationMap:
             data, _, starts = _histograms(cells, w, offsets, self.n_cells)
             w = w / np.repeat(_lengths(data, starts), bags.sizes)
         return cells, w
+
+
+def _assign(partitions, X) -> np.ndarray:
+    return partitions.cells(X)
 
 
 def blocks(bags: Bags) -> list[Bags]:

@@ -28,12 +28,13 @@ def build(table: Table, name: str, data: str, bags):
     return model.set_params(kernel__kernel=Sliced(model.kernel.kernel, data))
 
 
-def grid_of(table: Table, name: str) -> dict[str, list]:
-    """What the inner cross-validation of a row searches; empty where there is none."""
+def grid_of(table: Table, name: str, data: str) -> dict[str, list]:
+    """What the inner cross-validation of a cell searches; empty where there is none."""
     if not table.nested:
         return {}
     base = name.removesuffix(TRANSDUCTION)
-    grid = find(base).grid
+    own = table.grids.get(f"{name} / {data}", table.grids.get(name))
+    grid = find(base).grid if own is None else own
     return grid if base == name else {f"kernel__{k}": v for k, v in grid.items()}
 
 
@@ -79,7 +80,7 @@ def is_current(table: Table, record: Record) -> bool:
         return False
     any_bags = Bags(np.zeros((1, 1)), np.array([0, 1]))
     estimator = text_of(build(table, record.method, record.data, any_bags))
-    grid = plain(grid_of(table, record.method)) or None
+    grid = plain(grid_of(table, record.method, record.data)) or None
     return (
         _without_bags(record.estimator) == _without_bags(estimator)
         and record.grid == grid

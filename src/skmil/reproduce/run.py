@@ -92,7 +92,7 @@ def _run_accuracy(table: Table, path: Path, n_jobs: int, progress: Callable) -> 
 
 def _run_cell(table: Table, name: str, data: str, **how) -> None:
     bunch = load_bags(data)
-    grid = grid_of(table, name)
+    grid = grid_of(table, name, data)
     cross_validate_bags(
         (name, build(table, name, data, bunch.data)),
         bunch.data,

@@ -19,6 +19,7 @@ class Table:
     folds, repeats, nested : protocol; ``nested`` searches the registered grid on training bags
     leave_out : cells "method / data" that are not run, each with the reason
     overrides : cells "method / data" that are run with other parameters, as for ``skmil.method``
+    grids : cells "method / data", or rows "method", that search another grid than the registered one
     published : figures of the paper that are not accuracies (those are in ``published.toml``), as rows
     settings : what else an experiment needs
     quick : values that replace these for ``--quick``
@@ -35,6 +36,7 @@ class Table:
     nested: bool = True
     leave_out: dict[str, str] = field(default_factory=dict)
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
+    grids: dict[str, dict[str, list]] = field(default_factory=dict)
     published: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     quick: dict[str, Any] = field(default_factory=dict)
