@@ -21,7 +21,7 @@ from skmil.reproduce.cells import build, grid_of
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
-from skmil.reproduce.pages import HEAD, chance, summary, whole_cells, write_pages
+from skmil.reproduce.pages import HEAD, accuracy_page, chance, summary, whole_cells, write_pages
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -182,3 +182,15 @@ def test_pivot_and_summary():
     rows = [{"m": "a", "d": 1, "v": 1.0}, {"m": "a", "d": 1, "v": 3.0}, {"m": "b", "d": 2, "v": 5.0}]
     assert "| a | 2.0 ± 1.4 | – |" in pivot(rows, ["m"], "d", "v")
     assert "No accuracy table" in summary([])
+
+
+def test_a_page_says_what_was_left_out_and_searched_otherwise():
+    table = replace(
+        TINY,
+        leave_out={"Minimax / musk1": "too slow", "Minimax / musk2": "too slow"},
+        grids={"MI-Kernel": {"svm__C": [1.0]}},
+    )
+    page = accuracy_page(table, [], {})
+    assert "- Minimax / musk1, Minimax / musk2: too slow" in page
+    assert "- MI-Kernel: `svm__C=[1.0]`" in page
+    assert "Minimax" not in [m for m, _ in table.cells()]

@@ -136,8 +136,8 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
     ]
     short = [c for c in cells if c.difference is not None and c.difference < -3]
     found = [_cause(c, causes) for c in short]
-    missing = [f"- {cell}: {why}" for cell, why in table.leave_out.items()]
     changed = [f"- {cell}: {_settings(values)}" for cell, values in table.overrides.items()]
+    searched = [f"- {cell}: {_settings(values)}" for cell, values in table.grids.items()]
     return (
         _head(table)
         + "\n".join([head, *rows])
@@ -145,8 +145,15 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
         + NOTE
         + _section("More than three points below", found)
         + _section("Run with other parameters, for time", changed)
-        + _section("Left out", missing)
+        + _section("Search another grid than the registered one", searched)
+        + _section("Left out", _missing(table))
     )
+
+
+def _missing(table: Table) -> list[str]:
+    """The cells that are left out, those with the same reason in one line."""
+    reasons = dict.fromkeys(table.leave_out.values())
+    return [f"- {', '.join(c for c, w in table.leave_out.items() if w == why)}: {why}" for why in reasons]
 
 
 def _section(title: str, lines: list[str]) -> str:
