@@ -40,6 +40,15 @@ def test_sparse_stays_sparse(method):
     assert scaled.is_sparse and scaled.instances.nnz == 3
 
 
+@pytest.mark.parametrize("skip_sparse", [False, True])
+def test_instances_of_length_one(skip_sparse):
+    X = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]])
+    for bags in (Bags(X, np.array([0, 2, 3])), Bags(sparse.csr_matrix(X), np.array([0, 2, 3]))):
+        scaled = BagScaler("unit", skip_sparse=skip_sparse).fit_transform(bags)
+        assert scaled.is_sparse == bags.is_sparse and bags[0][0].sum() == 7.0
+        assert_allclose(scaled.to_dense().instances, [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]])
+
+
 def test_grid_has_a_place_for_every_value():
     grid = BagGrid(factor=10).fit([np.array([[0.12, 5.0], [0.31, 5.0]])])
     assert_array_equal(grid.s_, [4, 2])

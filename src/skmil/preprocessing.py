@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from skmil.bags import Bags, check_bags
@@ -32,18 +33,20 @@ class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 class BagScaler(_BagTransformer):
-    """Shift and scale each feature by statistics of all training instances.
+    """Shift and scale each feature by statistics of all training instances, or each instance by its length.
 
     Parameters
     ----------
-    method : "standard", "minmax", "robust" or "none"
-        Mean and standard deviation; minimum and range; median and interquartile range; no change, for
-        a search that may find features best as they are. A constant feature becomes 0. Sparse
-        features are only scaled, never shifted, so they stay sparse.
+    method : "standard", "minmax", "robust", "unit" or "none"
+        Mean and standard deviation; minimum and range; median and interquartile range; each instance
+        to length 1, as suits texts; no change, for a search that may find features best as they are.
+        A constant feature becomes 0 in the first three. Sparse features are only scaled, never
+        shifted, so they stay sparse.
     equal_bags : bool
         Let each bag count the same in the statistics, however many instances it has.
     skip_sparse : bool
-        Leave sparse features as they are: the weights of terms, say, mean something.
+        Leave sparse features as they are: the weights of terms, say, mean something. Instances are
+        still brought to length 1 where ``method`` says so.
 
     Attributes
     ----------
@@ -75,10 +78,12 @@ class BagScaler(_BagTransformer):
         # blow up a new bag that differs.
         constant, value = _constant(bags.instances)
         self.scale_ = np.where(constant | (self.scale_ <= 0), 1.0, self.scale_)
-        if not (bags.is_sparse or self.method == "none"):
+        if not (bags.is_sparse or self.method in ("none", "unit")):
             self.center_ = np.where(constant, value, self.center_)
 
     def _transform(self, bags):
+        if self.method == "unit":
+            return bags.with_instances(normalize(bags.instances))
         if bags.is_sparse:
             return bags.with_instances(bags.instances.multiply(1.0 / self.scale_).tocsr())
         return bags.with_instances((bags.instances - self.center_) / self.scale_)
@@ -171,7 +176,7 @@ def _none(X, weights):
 
 
 def _sparse_scale(X, method, weights):
-    if method == "none":
+    if method in ("none", "unit"):
         return np.ones(X.shape[1])
     if method != "standard":
         return np.abs(X).max(axis=0).toarray().ravel()
@@ -185,4 +190,4 @@ def _sparse_scale(X, method, weights):
     return np.sqrt(there.T @ w + zeros * mean**2)
 
 
-_STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust, "none": _none}
+_STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust, "unit": _none, "none": _none}

@@ -30,9 +30,10 @@ Some grids and defaults were revised after cross-validation on these very sets, 
 optimistic to that extent: Musk1 for DD, EM-DD, APR, TLC, MILES and the box kernels' power; Musk1, Elephant,
 Tiger and Fox for ISK; Musk1, Elephant, Tiger and news_rec_sport_hockey for miGraph; Musk1, Elephant and
 Tiger for PPMM; Musk1 and Musk2 for Boost; TREC1 and TREC2 for MissSVM and for leaving sparse features as
-they are; Musk1, Elephant and Tiger for MI-Kernel, Simple-MI and Minimax; inner folds of one training part
-of Elephant and Tiger for CCE, and of these and Fox for the annealed SVMs; three newsgroups (sci.med,
-sci.electronics, rec.autos) for leaving their weights of terms as they are.
+they are, TREC1 for the choice between these and instances of length 1; three newsgroups (sci.med,
+sci.electronics, rec.autos) for leaving their weights of terms as they are; Musk1, Elephant and Tiger for
+MI-Kernel, Simple-MI and Minimax; inner folds of one training part of Elephant and Tiger for CCE, and of
+these and Fox for the annealed SVMs.
 Tables that are not complete show what has been run.
 
 """
