@@ -106,7 +106,10 @@ _CITATION_GRID: dict[str, list] = {
     "knn__n_citers": [2, 4],
 }
 # Andrews et al. name no width: molecules want narrow kernels, images wide ones, which are nearly linear.
-_HEURISTIC_GRID: dict[str, list] = {"svm__C": [1.0, 10.0, 100.0], "svm__gamma_factor": [0.125, 0.5, 2.0, 8.0]}
+_HEURISTIC_GRID: dict[str, list] = {
+    "svm__C": [1.0, 10.0, 100.0],
+    "svm__gamma_factor": [0.125, 0.5, 2.0, 8.0],
+}
 # Gehler and Chapelle: C of 1 or 10; sigma of twice, once and half the median distance.
 _ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0], "svm__gamma_factor": [0.125, 0.5, 2.0]}
 # They found the median almost always best, so that the search is for the share.
