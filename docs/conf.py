@@ -11,6 +11,7 @@ sys.path.insert(0, str(HERE.parent / "src"))
 
 import skmil  # noqa: E402
 from skmil.methods import REGISTRY  # noqa: E402
+from skmil.reproduce.pages import grid_text  # noqa: E402
 
 project = "skmil"
 author = "The skmil developers"
@@ -71,7 +72,7 @@ def page(name: str, when: str) -> str:
         if figures
         else ""
     )
-    grid = "\n".join(f"- `{k}`: {v}" for k, v in entry.grid.items()) or "nothing"
+    grid = grid_text(entry.grid) or "nothing"
     return f"""# {name}
 
 *{entry.paper}.* For {" and ".join(entry.tasks)}. Assumes: {entry.assumes}.

@@ -28,7 +28,7 @@ from sklearn.utils.multiclass import type_of_target
 from skmil._folds import draw, fold_table, splitter
 from skmil._memo import SearchMemory, searching
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.methods import TASKS
+from skmil.methods import TASKS, Grid
 from skmil.methods import grid as registered_grid
 from skmil.methods import method as registered_method
 from skmil.records import Record, append_records, read_records, repair_records
@@ -48,7 +48,7 @@ class Plan:
     seed: int
     folds: int
     given: str | None
-    grid: dict[str, list] | None
+    grid: Grid | None
 
     def record(self, repeat: int, fold: int, **results) -> Record:
         """A record of this plan; without results only good for its key."""
@@ -82,7 +82,7 @@ def cross_validate_bags(
     folds: int = 10,
     repeats: int = 1,
     nested: bool = False,
-    grid: dict[str, list] | None = None,
+    grid: Grid | None = None,
     seed: int = 0,
     given_folds=None,
     task: str | None = None,
@@ -100,7 +100,7 @@ def cross_validate_bags(
     data : name of the data set in the records
     folds, repeats : number of folds, and how often they are drawn anew; stratified for classification
     nested : search ``grid`` by five inner folds of each training part
-    grid : parameters to search; where not given, those registered for the method
+    grid : parameters to search, or a list of such grids; where not given, those registered for the method
     seed : int
         Draws the folds and sets each ``random_state`` that is None.
     given_folds : array (n_bags,) or (n, n_bags), optional
@@ -299,7 +299,7 @@ def task_of(y) -> str:
     return "regression" if type_of_target(y).startswith("continuous") else "classification"
 
 
-def _search_grid(method, task, grid) -> dict[str, list]:
+def _search_grid(method, task, grid) -> Grid:
     if grid is not None:
         return grid
     if isinstance(method, str):

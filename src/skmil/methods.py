@@ -5,13 +5,14 @@ paper's defaults, scaling included.
 """
 
 import tomllib
+from copy import deepcopy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from skmil.registry import REGISTRY, TASKS, Method
+from skmil.registry import REGISTRY, TASKS, Grid, Method
 
 __all__ = [
     "REGISTRY",
@@ -87,11 +88,11 @@ def find(name: str) -> Method:
     return REGISTRY[name]
 
 
-def grid(name: str, task: str = "classification") -> dict[str, list]:
+def grid(name: str, task: str = "classification") -> Grid:
     """Parameters that nested cross-validation searches for a method."""
     entry = find(name)
     _check_task(task)
-    return dict(entry.grid if task == "classification" else entry.regression_grid)
+    return deepcopy(entry.grid if task == "classification" else entry.regression_grid)
 
 
 def published(name: str) -> list[Figure]:

@@ -45,7 +45,7 @@ class Record:
     folds: int
     given: str | None
     nested: bool
-    grid: dict[str, list] | None
+    grid: dict[str, list] | list[dict[str, list]] | None
     repeat: int
     fold: int
     n_train: int

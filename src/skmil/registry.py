@@ -46,6 +46,7 @@ from skmil.learners import (
 )
 from skmil.preprocessing import BagScaler
 
+Grid = dict[str, list] | list[dict[str, list]]
 TASKS = ("classification", "regression")
 C_GRID = [0.1, 1.0, 10.0, 100.0]
 
@@ -60,7 +61,8 @@ class Method:
     paper : authors and year
     assumes : when a bag is positive, in one line
     classification, regression : functions without arguments that return an unfitted estimator
-    grid : parameters of the classifier for nested cross-validation, by their nested names
+    grid : parameters of the classifier for nested cross-validation, by their nested names; a list of
+        grids, as scikit-learn has it, where some go with some values of others only
     regression_grid : the same for the regressor
     """
 
@@ -69,8 +71,8 @@ class Method:
     assumes: str
     classification: Callable | None = None
     regression: Callable | None = None
-    grid: dict[str, list] = field(default_factory=dict)
-    regression_grid: dict[str, list] = field(default_factory=dict)
+    grid: Grid = field(default_factory=dict)
+    regression_grid: Grid = field(default_factory=dict)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -105,11 +107,11 @@ _CITATION_GRID: dict[str, list] = {
     "knn__n_references": [2, 4],
     "knn__n_citers": [2, 4],
 }
-# Andrews et al. name no width: molecules want narrow kernels, images wide ones, which are nearly linear.
-_HEURISTIC_GRID: dict[str, list] = {
-    "svm__C": [1.0, 10.0, 100.0],
-    "svm__gamma_factor": [0.125, 0.5, 2.0, 8.0],
-}
+# Andrews et al. tried linear and Gaussian kernels and name no width: molecules want a narrow one.
+_HEURISTIC_GRID: list[dict[str, list]] = [
+    {"svm__kernel": ["linear"], "svm__C": [0.1, 1.0, 10.0]},
+    {"svm__C": [1.0, 10.0, 100.0], "svm__gamma_factor": [0.125, 0.5, 2.0, 8.0]},
+]
 # Gehler and Chapelle: C of 1 or 10; sigma of twice, once and half the median distance.
 _ANNEALING_GRID: dict[str, list] = {"svm__C": [1.0, 10.0], "svm__gamma_factor": [0.125, 0.5, 2.0]}
 # They found the median almost always best, so that the search is for the share.

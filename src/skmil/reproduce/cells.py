@@ -11,7 +11,7 @@ from skmil.bags import Bags
 from skmil.datasets import load_bags
 from skmil.evaluation import plain, text_of
 from skmil.kernels.base import BagKernel
-from skmil.methods import find
+from skmil.methods import Grid, find
 from skmil.records import Record
 from skmil.reproduce.table import Table
 
@@ -28,14 +28,17 @@ def build(table: Table, name: str, data: str, bags):
     return model.set_params(kernel__kernel=Sliced(model.kernel.kernel, data))
 
 
-def grid_of(table: Table, name: str, data: str) -> dict[str, list]:
+def grid_of(table: Table, name: str, data: str) -> Grid:
     """What the inner cross-validation of a cell searches; empty where there is none."""
     if not table.nested:
         return {}
     base = name.removesuffix(TRANSDUCTION)
     own = table.grids.get(f"{name} / {data}", table.grids.get(name))
     grid = find(base).grid if own is None else own
-    return grid if base == name else {f"kernel__{k}": v for k, v in grid.items()}
+    if base == name:
+        return grid
+    assert isinstance(grid, dict), "the grids of kernels with a map have no alternatives"
+    return {f"kernel__{k}": v for k, v in grid.items()}
 
 
 class Sliced(BagKernel):

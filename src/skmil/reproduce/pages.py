@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from skmil.methods import figures
+from skmil.methods import Grid, figures
 from skmil.records import Record
 from skmil.report import write_html
 from skmil.report.summary import corrected_error
@@ -138,7 +138,7 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
     short = [c for c in cells if c.difference is not None and c.difference < -3]
     found = [_cause(c, causes) for c in short]
     changed = [f"- {cell}: {_settings(values)}" for cell, values in table.overrides.items()]
-    searched = [f"- {cell}: {_settings(values)}" for cell, values in table.grids.items()]
+    searched = [f"- {cell}: {grid_text(grid)}" for cell, grid in table.grids.items()]
     return (
         _head(table)
         + "\n".join([head, *rows])
@@ -159,6 +159,11 @@ def _missing(table: Table) -> list[str]:
 
 def _section(title: str, lines: list[str]) -> str:
     return f"\n## {title}\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def grid_text(grid: Grid) -> str:
+    """A grid in one line, alternatives with "or" between them."""
+    return "; or ".join(map(_settings, grid if isinstance(grid, list) else [grid]))
 
 
 def _settings(values: dict) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
+from skmil.methods import Grid
+
 
 @dataclass(frozen=True)
 class Table:
@@ -36,7 +38,7 @@ class Table:
     nested: bool = True
     leave_out: dict[str, str] = field(default_factory=dict)
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
-    grids: dict[str, dict[str, list]] = field(default_factory=dict)
+    grids: dict[str, Grid] = field(default_factory=dict)
     published: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     quick: dict[str, Any] = field(default_factory=dict)
