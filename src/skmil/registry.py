@@ -215,7 +215,11 @@ REGISTRY: dict[str, Method] = {
             lambda: _scaled(
                 ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
             ),
-            grid={"scale__method": ["standard", "minmax", "none"], "svm__C": [1.0, 10.0, 100.0]},
+            grid={
+                "scale__method": ["standard", "minmax"],
+                "ppmm__n_components": [30, 100],
+                "svm__C": [1.0, 10.0],
+            },
         ),
         Method(
             "APR",

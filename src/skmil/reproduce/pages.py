@@ -33,7 +33,8 @@ Tiger for PPMM; Musk1 and Musk2 for Boost; TREC1 and TREC2 for MissSVM and for l
 they are, TREC1 for the choice between these and instances of length 1; three newsgroups (sci.med,
 sci.electronics, rec.autos) for leaving their weights of terms as they are; Musk1, Elephant and Tiger for
 MI-Kernel, Simple-MI and Minimax; inner folds of one training part of Elephant and Tiger for CCE, of these
-and Fox for the annealed SVMs, of Musk1 and Tiger for the widths of mi-SVM, MI-SVM and MICA.
+and Fox for the annealed SVMs, of Musk1 and Tiger for the widths of mi-SVM, MI-SVM and MICA and the
+components of PPMM; that the former three also try linear kernels was seen to matter on Elephant.
 Tables that are not complete show what has been run.
 
 """
