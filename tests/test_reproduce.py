@@ -21,7 +21,7 @@ from skmil.reproduce.cells import build, grid_of
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
-from skmil.reproduce.pages import HEAD, accuracy_page, chance, summary, whole_cells, write_pages
+from skmil.reproduce.pages import HEAD, Cell, accuracy_page, chance, summary, whole_cells, write_pages
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -194,3 +194,18 @@ def test_a_page_says_what_was_left_out_and_searched_otherwise():
     assert "- Minimax / musk1, Minimax / musk2: too slow" in page
     assert "- MI-Kernel: `svm__C=[1.0]`" in page
     assert "Minimax" not in [m for m, _ in table.cells()]
+
+
+def test_cells_with_one_cause_share_a_line():
+    def cell(method, data, mean):
+        return Cell("tao-8", method, data, mean, 1.0, 1.0, 10, 90.0, 0.5, 1.0)
+
+    table = replace(TINY, data=("musk1", "musk2"))
+    cells = [
+        cell("Minimax", "musk1", 80.0),
+        cell("Minimax", "musk2", 85.0),
+        cell("MI-Kernel", "musk1", 70.0),
+    ]
+    page = accuracy_page(table, cells, {"tao-8 / Minimax": "it snowed."})
+    assert "- Minimax on musk1 (-10.0), musk2 (-5.0): it snowed.\n" in page
+    assert "- MI-Kernel on musk1 (-20.0): the cause is not known yet.\n" in page

@@ -137,7 +137,6 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
         if any(c.method == m for c in cells)
     ]
     short = [c for c in cells if c.difference is not None and c.difference < -3]
-    found = [_cause(c, causes) for c in short]
     changed = [f"- {cell}: {_settings(values)}" for cell, values in table.overrides.items()]
     searched = [f"- {cell}: {grid_text(grid)}" for cell, grid in table.grids.items()]
     return (
@@ -145,7 +144,7 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
         + "\n".join([head, *rows])
         + "\n\n"
         + NOTE
-        + _section("More than three points below", found)
+        + _section("More than three points below", _reasons(short, causes))
         + _section("Run with other parameters, for time", changed)
         + _section("Search another grid than the registered one", searched)
         + _section("Left out", _missing(table))
@@ -228,13 +227,16 @@ def _show(cell: Cell | None) -> str:
     return f"{ours}<br>{cell.published:.1f} ({cell.difference:+.1f}{star})"
 
 
-def _cause(cell: Cell, causes: dict[str, str]) -> str:
-    why = causes.get(f"{cell.table} / {cell.method} / {cell.data}") or causes.get(
-        f"{cell.table} / {cell.method}"
-    )
-    return (
-        f"- {cell.method} on {cell.data} ({cell.difference:+.1f}): {why or 'the cause is not known yet.'}"
-    )
+def _reasons(cells: list[Cell], causes: dict[str, str]) -> list[str]:
+    """Why cells fall short, those of a method with the same cause in one line."""
+    groups: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+    for c in cells:
+        why = causes.get(f"{c.table} / {c.method} / {c.data}") or causes.get(f"{c.table} / {c.method}")
+        groups[c.method, why or "the cause is not known yet."].append(c)
+    return [
+        f"- {method} on {', '.join(f'{c.data} ({c.difference:+.1f})' for c in group)}: {why}"
+        for (method, why), group in groups.items()
+    ]
 
 
 def _causes(out: Path) -> dict[str, str]:
