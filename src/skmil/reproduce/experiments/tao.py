@@ -15,7 +15,7 @@ from skmil.reproduce.experiments.base import Experiment, pivot
 
 
 def eigenvalue_tasks(table, data):
-    """Each kernel, set, epsilon and seed."""
+    """Each kernel, set, epsilon and seed, but for those "kernel / set" that the table leaves out."""
     s = table.settings
     return [
         {"data": d, "kind": k, "epsilon": e, "seed": r}
@@ -23,6 +23,7 @@ def eigenvalue_tasks(table, data):
         for k in s["kinds"]
         for e in s["epsilons"]
         for r in range(s["seeds"])
+        if f"{k} / {d}" not in table.leave_out
     ]
 
 
