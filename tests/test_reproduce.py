@@ -21,7 +21,8 @@ from skmil.reproduce.cells import build, grid_of
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
-from skmil.reproduce.pages import HEAD, Cell, accuracy_page, chance, summary, whole_cells, write_pages
+from skmil.reproduce.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
+from skmil.reproduce.summary import Cell, summary
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -181,7 +182,7 @@ def test_chance_is_the_corrected_t_test():
 def test_pivot_and_summary():
     rows = [{"m": "a", "d": 1, "v": 1.0}, {"m": "a", "d": 1, "v": 3.0}, {"m": "b", "d": 2, "v": 5.0}]
     assert "| a | 2.0 ± 1.4 | – |" in pivot(rows, ["m"], "d", "v")
-    assert "No accuracy table" in summary([])
+    assert "No accuracy table" in summary([], [])
 
 
 def test_a_page_says_what_was_left_out_and_searched_otherwise():
@@ -196,10 +197,30 @@ def test_a_page_says_what_was_left_out_and_searched_otherwise():
     assert "Minimax" not in [m for m, _ in table.cells()]
 
 
-def test_cells_with_one_cause_share_a_line():
-    def cell(method, data, mean):
-        return Cell("tao-8", method, data, mean, 1.0, 1.0, 10, 90.0, 0.5, 1.0)
+def cell(method, data, mean, p_value=0.5):
+    return Cell("tao-8", method, data, mean, 1.0, 1.0, 10, 90.0, p_value, 1.0)
 
+
+def test_the_summary_shows_the_papers_own_systems():
+    table = replace(TINY, own=("Minimax",))
+    cells = [
+        cell("Minimax", "musk1", 92.0),
+        cell("Minimax", "news_a", 80.0, 0.01),
+        cell("Minimax", "news_b", 70.0),
+        cell("MI-Kernel", "musk1", 89.5),
+    ]
+    text = summary(cells, [table])
+    assert "1 are above it, 1 within one point and 2 below (1 of those significantly" in text
+    assert "| Minimax | 92.0 (90.0) | 75.0 (90.0) |" in text
+    assert "MI-Kernel" not in text
+
+
+def test_own_systems_are_rows_of_their_table():
+    for table in load_tables():
+        assert set(table.own) <= set(table.methods), table.name
+
+
+def test_cells_with_one_cause_share_a_line():
     table = replace(TINY, data=("musk1", "musk2"))
     cells = [
         cell("Minimax", "musk1", 80.0),

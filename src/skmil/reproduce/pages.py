@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from skmil.reproduce.cells import is_current
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.ledger import current_results
 from skmil.reproduce.plots import accuracy_plot
+from skmil.reproduce.summary import Cell, summary
 from skmil.reproduce.table import Table, load_tables
 
 HEAD = """# Results
@@ -47,36 +47,6 @@ the difference; * marks a difference with p < 0.05 by the corrected resampled t-
 """
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One method on one data set: our accuracy in percent, and the paper's where it has one."""
-
-    table: str
-    method: str
-    data: str
-    mean: float
-    sd: float
-    error: float
-    folds: int
-    published: float | None
-    p_value: float | None
-    fit_seconds: float
-
-    @property
-    def difference(self) -> float | None:
-        """Ours less the published figure."""
-        return None if self.published is None else self.mean - self.published
-
-    @property
-    def verdict(self) -> str:
-        """Above, within one point, or below the published figure."""
-        if self.difference is None:
-            return "not published"
-        return (
-            "within one point" if abs(self.difference) <= 1 else "above" if self.difference > 0 else "below"
-        )
-
-
 def write_pages(out: Path) -> Path:
     """Write a page for each table with records, a report and an index; returns the index."""
     cells: list[Cell] = []
@@ -103,8 +73,9 @@ def write_pages(out: Path) -> Path:
         (out / f"{table.name}.md").write_text(text, "utf-8")
     if used:
         write_html(list(used.values()), out / "report.html")
-    (out / "summary.md").write_text(summary(cells), "utf-8")
-    return _write_index(out, summary(cells), links)
+    text = summary(cells, load_tables())
+    (out / "summary.md").write_text(text, "utf-8")
+    return _write_index(out, text, links)
 
 
 def _write_index(out: Path, text: str, links: list[str]) -> Path:
@@ -171,20 +142,6 @@ def _settings(values: dict) -> str:
     return ", ".join(f"`{k}={v!r}`" for k, v in values.items())
 
 
-def summary(cells: list[Cell]) -> str:
-    """In how many cells we are above, within one point of, and below the published figure."""
-    compared = [c for c in cells if c.published is not None]
-    if not compared:
-        return "No accuracy table has been run yet.\n"
-    count = {v: sum(c.verdict == v for c in compared) for v in ("above", "within one point", "below")}
-    differs = sum(c.p_value is not None and c.p_value < 0.05 and c.verdict == "below" for c in compared)
-    return (
-        f"Of {len(compared)} cells with a published figure, {count['above']} are above it, "
-        f"{count['within one point']} within one point and {count['below']} below "
-        f"({differs} of those significantly, p < 0.05 by the corrected resampled t-test).\n"
-    )
-
-
 def chance(values: np.ndarray, against: float, test_ratio: float) -> float | None:
     """Two-sided p-value, by the corrected resampled t-test, that folds have a mean of ``against``."""
     error = corrected_error(values, test_ratio) if len(values) > 1 else 0.0
@@ -224,7 +181,7 @@ def _show(cell: Cell | None) -> str:
     ours = f"**{cell.mean:.1f}** ± {cell.sd:.1f}"
     if cell.published is None:
         return ours
-    star = "*" if cell.p_value is not None and cell.p_value < 0.05 else ""
+    star = "*" if cell.differs else ""
     return f"{ours}<br>{cell.published:.1f} ({cell.difference:+.1f}{star})"
 
 

@@ -18,6 +18,7 @@ class Table:
     paper, title : where it comes from, and what it shows
     kind : "accuracy" (methods x data sets by cross-validation) or the name of an experiment
     methods, data : rows and columns
+    own : the rows that are the paper's own systems
     folds, repeats, nested : protocol; ``nested`` searches the registered grid on training bags
     leave_out : cells "method / data" that are not run, each with the reason
     overrides : cells "method / data" that are run with other parameters, as for ``skmil.method``
@@ -33,6 +34,7 @@ class Table:
     kind: str
     methods: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
     folds: int = 10
     repeats: int = 1
     nested: bool = True
@@ -88,6 +90,6 @@ def _read(file) -> list[Table]:
 
 def _tuples(values: dict) -> dict:
     return {
-        k: tuple(v) if isinstance(v, list) and k in ("methods", "data", "published") else v
+        k: tuple(v) if isinstance(v, list) and k in ("methods", "data", "own", "published") else v
         for k, v in values.items()
     }
