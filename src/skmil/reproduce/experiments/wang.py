@@ -6,14 +6,19 @@ from skmil.reproduce.experiments.base import Experiment, axes, pivot, save
 
 
 def p_tasks(table, data):
-    """Each set, for several seeds of the clustering."""
-    return [{"data": d, "seed": s} for d in data for s in range(table.settings["seeds"])]
+    """Each set, scaled as the table says, for several seeds of the clustering."""
+    scaled = [{"data": d, **_scale(table, d)} for d in data]
+    return [{**task, "seed": s} for task in scaled for s in range(table.settings["seeds"])]
 
 
 def p_run(table, task):
     """The exponent learned on all bags of a set."""
     bunch = load_bags(task["data"])
-    return {"p": _learn(bunch.data, bunch.target, task["seed"])}
+    return {"p": _learn(bunch.data, bunch.target, task["seed"], **_scale(table, task["data"]))}
+
+
+def _scale(table, data: str) -> dict:
+    return {"scale__method": s} if (s := table.settings["scale"].get(data)) else {}
 
 
 def p_page(table, results, out):
@@ -67,8 +72,9 @@ def _order(results) -> str:
     )
 
 
-def _learn(X, y, seed) -> float:
-    return float(skmil.method("PPMM", random_state=seed).fit(X, y).named_steps["ppmm"].p_)
+def _learn(X, y, seed, **parameters) -> float:
+    model = skmil.method("PPMM", random_state=seed).set_params(**parameters)
+    return float(model.fit(X, y).named_steps["ppmm"].p_)
 
 
 EXPERIMENTS = {
