@@ -26,7 +26,7 @@ docs: $(VENV)/.docs
 # Needs the benchmark sets of the papers in the folder SKMIL_DATA; goes on where it was stopped.
 results: $(VENV)/.test
 	$(BIN)/skmil reproduce --jobs -1 --out docs/results
-	$(BIN)/python docs/update_readme.py
+	$(BIN)/python docs/update_results.py
 
 $(VENV)/.docs: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

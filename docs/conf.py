@@ -28,7 +28,7 @@ extensions = [
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 html_theme = "furo"
 html_title = "skmil"
-exclude_patterns = ["_build", "results/summary.md"]
+exclude_patterns = ["_build", "results/summary.md", "results/overview.md"]
 # A class is shown on its method's page and in the reference, so what it names stands twice.
 suppress_warnings = ["config.cache", "ref.citation", "ref.python"]
 autodoc_member_order = "bysource"

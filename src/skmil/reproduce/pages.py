@@ -17,7 +17,7 @@ from skmil.reproduce.cells import is_current
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.ledger import current_results
 from skmil.reproduce.plots import accuracy_plot
-from skmil.reproduce.summary import Cell, summary
+from skmil.reproduce.summary import Cell, overview, summary
 from skmil.reproduce.table import Table, load_tables
 
 HEAD = """# Results
@@ -75,6 +75,7 @@ def write_pages(out: Path) -> Path:
         write_html(list(used.values()), out / "report.html")
     text = summary(cells, load_tables())
     (out / "summary.md").write_text(text, "utf-8")
+    (out / "overview.md").write_text(overview(cells), "utf-8")
     return _write_index(out, text, links)
 
 

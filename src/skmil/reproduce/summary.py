@@ -1,7 +1,7 @@
 """All tables in a few lines: how many cells reach the published figure, and the papers' own systems."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,24 +65,25 @@ def _count(cells: list[Cell]) -> str:
 
 
 def _systems(cells: list[Cell]) -> str:
-    """The papers' own systems: a row each, a column for each set; means where a column has many sets."""
-    if not cells:
-        return ""
+    """The papers' own systems, ours and published."""
+    return "\n" + _grid("ours (published), %", cells, _both) if cells else ""
+
+
+def overview(cells: Iterable[Cell]) -> str:
+    """What each method reaches on each set, over all tables, and how long it takes to fit."""
+    unique = {(c.method, c.data): c for c in cells if "(" not in c.method}
+    return _grid("accuracy in %, seconds", list(unique.values()), _cost) if unique else ""
+
+
+def _grid(corner: str, cells: list[Cell], show: Callable[[list[Cell]], str]) -> str:
+    """Markdown with a row for each method and a column for each set, the newsgroups in one."""
     groups: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for c in cells:
         groups[c.method, _column(c.data)].append(c)
-    columns = list(dict.fromkeys(column for _, column in groups))
-    head = (
-        "| accuracy in %, published in brackets | "
-        + " | ".join(columns)
-        + " |\n|---|"
-        + "---|" * len(columns)
-    )
-    rows = [
-        f"| {m} | " + " | ".join(_both(groups.get((m, c), [])) for c in columns) + " |"
-        for m in dict.fromkeys(m for m, _ in groups)
-    ]
-    return "\n" + "\n".join([head, *rows]) + "\n"
+    rows, columns = (list(dict.fromkeys(key[i] for key in groups)) for i in (0, 1))
+    lines = [[corner, *columns], ["---"] * (1 + len(columns))]
+    lines += [[m, *(show(groups[m, c]) if (m, c) in groups else "" for c in columns)] for m in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _column(data: str) -> str:
@@ -90,7 +91,10 @@ def _column(data: str) -> str:
 
 
 def _both(cells: list[Cell]) -> str:
-    if not cells:
-        return ""
     ours, theirs = np.array([(c.mean, c.published) for c in cells]).mean(axis=0)
     return f"{ours:.1f} ({theirs:.1f})"
+
+
+def _cost(cells: list[Cell]) -> str:
+    ours, seconds = np.array([(c.mean, c.fit_seconds) for c in cells]).mean(axis=0)
+    return f"{ours:.1f}, {seconds:.0f} s"
