@@ -274,7 +274,11 @@ REGISTRY: dict[str, Method] = {
             "Zhou and Xu 2007",
             "a bag is positive if an instance is; its instances lie away from the border",
             lambda: _scaled(miss=MissSVM(C=100.0, class_weight="balanced")),
-            grid={"miss__C": [10.0, 100.0, 1000.0], "miss__beta": [0.1, 1.0]},
+            grid={
+                "miss__C": [10.0, 100.0],
+                "miss__beta": [0.1, 1.0],
+                "miss__gamma_factor": [0.5, 2.0, 8.0],
+            },
         ),
         Method(
             "mi-SVM",

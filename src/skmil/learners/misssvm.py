@@ -33,6 +33,8 @@ class MissSVM(BagClassifier):
     ----------
     kernel : "rbf", "linear" or "poly"
     gamma : float, "scale" or "median"
+    gamma_factor : float
+        Multiplies gamma; to search widths around the median distance.
     C : float
         Price of a bag that is wrong by one margin.
     beta : float
@@ -65,10 +67,19 @@ class MissSVM(BagClassifier):
     """
 
     def __init__(
-        self, kernel="rbf", gamma="median", C=1.0, beta=1.0, class_weight=None, max_iter=50, tol=1e-4
+        self,
+        kernel="rbf",
+        gamma="median",
+        gamma_factor=1.0,
+        C=1.0,
+        beta=1.0,
+        class_weight=None,
+        max_iter=50,
+        tol=1e-4,
     ):
         self.kernel = kernel
         self.gamma = gamma
+        self.gamma_factor = gamma_factor
         self.C = C
         self.beta = beta
         self.class_weight = class_weight
@@ -83,9 +94,12 @@ class MissSVM(BagClassifier):
         return len(self.objective_)
 
     def _fit(self, bags, y, w):
-        if not self.C > 0 or not self.beta >= 0:
-            raise ValueError(f"C is {self.C!r} and beta {self.beta!r}; give C > 0 and beta >= 0")
-        self.gamma_ = resolve_gamma(self.gamma, bags)
+        if not self.C > 0 or not self.beta >= 0 or not self.gamma_factor > 0:
+            raise ValueError(
+                f"C is {self.C!r}, beta {self.beta!r} and gamma_factor {self.gamma_factor!r}; "
+                "give C > 0, beta >= 0 and gamma_factor > 0"
+            )
+        self.gamma_ = self.gamma_factor * resolve_gamma(self.gamma, bags)
         problem = _Problem(bags, y, w, self.beta)
         self.svm_ = self._machine(bags, *problem.start())
         f = self._instances(bags)
