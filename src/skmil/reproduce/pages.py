@@ -27,15 +27,16 @@ folds; parameters are chosen by inner cross-validation on training bags only, an
 partitions and mixtures are fitted inside the fold.
 
 Some grids and defaults were revised after cross-validation on these very sets, so figures there are
-optimistic to that extent: Musk1 for DD, EM-DD, APR, TLC, MILES and the box kernels' power; Musk1, Elephant,
-Tiger and Fox for ISK; Musk1, Elephant, Tiger and news_rec_sport_hockey for miGraph; Musk1, Elephant and
-Tiger for PPMM; Musk1 and Musk2 for Boost; TREC1 and TREC2 for MissSVM and for leaving sparse features as
-they are, TREC1 for the choice between these and instances of length 1; three newsgroups (sci.med,
-sci.electronics, rec.autos) for leaving their weights of terms as they are; Musk1, Elephant and Tiger for
-MI-Kernel, Simple-MI and Minimax; inner folds of one training part of Elephant and Tiger for CCE, of these
-and Fox for the annealed SVMs, of Musk1 and Tiger for the widths of mi-SVM, MI-SVM and MICA and the
-components of PPMM, of Musk1 for the widths of MissSVM. Three grids of mi-SVM, MI-SVM and MICA were run on the outer folds of Musk1, Elephant,
-Tiger and Fox before the last, with linear kernels, was kept.
+optimistic to that extent: Musk1 for DD, EM-DD, APR, TLC, MILES and the box kernels' power; Musk1,
+Elephant, Tiger and Fox for ISK; Musk1, Elephant, Tiger and news_rec_sport_hockey for miGraph; Musk1,
+Elephant and Tiger for PPMM; Musk1 and Musk2 for Boost; TREC1 and TREC2 for MissSVM and for leaving
+sparse features as they are, TREC1 for the choice between these and instances of length 1; three
+newsgroups (sci.med, sci.electronics, rec.autos) for leaving their weights of terms as they are; Musk1,
+Elephant and Tiger for MI-Kernel, Simple-MI and Minimax; inner folds of one training part of Elephant
+and Tiger for CCE, of these and Fox for the annealed SVMs, of Musk1 and Tiger for the widths of mi-SVM,
+MI-SVM and MICA and the components of PPMM, of Musk1 for the widths of MissSVM. Three grids of mi-SVM,
+MI-SVM and MICA were run on the outer folds of Musk1, Elephant, Tiger and Fox before the last, with
+linear kernels, was kept.
 Tables that are not complete show what has been run.
 
 """
