@@ -35,8 +35,9 @@ newsgroups (sci.med, sci.electronics, rec.autos) for leaving their weights of te
 Elephant and Tiger for MI-Kernel, Simple-MI and Minimax; inner folds of one training part of Elephant
 and Tiger for CCE, of these and Fox for the annealed SVMs, of Musk1 and Tiger for the widths of mi-SVM,
 MI-SVM and MICA and the components of PPMM, of Musk1 for the widths of MissSVM, of TREC1 and TREC2 for
-the Gaussian kernels of mi-SVM there. Three grids of mi-SVM, MI-SVM and MICA were run on the outer folds
-of Musk1, Elephant, Tiger and Fox before the last, with linear kernels, was kept.
+the Gaussian kernels of mi-SVM and for the distance and the neighbours of Citation-kNN there. Three
+grids of mi-SVM, MI-SVM and MICA were run on the outer folds of Musk1, Elephant, Tiger and Fox before
+the last, with linear kernels, was kept.
 Tables that are not complete show what has been run.
 
 """
