@@ -37,7 +37,8 @@ and Tiger for CCE, of these and Fox for the annealed SVMs, of Musk1 and Tiger fo
 MI-SVM and MICA and the components of PPMM, of Musk1 for the widths of MissSVM, of TREC1 and TREC2 for
 the Gaussian kernels of mi-SVM and for the distance and the neighbours of Citation-kNN there. Three
 grids of mi-SVM, MI-SVM and MICA were run on the outer folds of Musk1, Elephant, Tiger and Fox before
-the last, with linear kernels, was kept.
+the last, with linear kernels, was kept. Two grids of MissSVM were run on the outer folds of Musk1, two
+of mi-SVM and of Citation-kNN on those of TREC1 and TREC2; the later ones were kept.
 Tables that are not complete show what has been run.
 
 """

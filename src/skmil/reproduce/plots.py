@@ -20,7 +20,8 @@ def accuracy_plot(table: Table, cells, out: Path) -> str:
         _panel(axis, name, methods, [c for c in cells if c.data == name])
     for axis in list(grid.flat)[len(data) :]:
         axis.set_visible(False)
-    grid[0, 0].legend(loc="lower left", fontsize=7)
+    marks = grid[0, 0].get_legend_handles_labels()
+    figure.legend(*marks, loc="outside lower right", ncols=2, fontsize=7)  # inside it would hide a bar
     return save(figure, out, table.name)
 
 

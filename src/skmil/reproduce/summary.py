@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skmil.reproduce.cells import TRANSDUCTION
 from skmil.reproduce.table import Table
 
 
@@ -71,7 +72,7 @@ def _systems(cells: list[Cell]) -> str:
 
 def overview(cells: Iterable[Cell]) -> str:
     """What each method reaches on each set, over all tables, and how long it takes to fit."""
-    unique = {(c.method, c.data): c for c in cells if "(" not in c.method}
+    unique = {(c.method, c.data): c for c in cells if not c.method.endswith(TRANSDUCTION)}
     return _grid("accuracy in %, seconds", list(unique.values()), _cost) if unique else ""
 
 
