@@ -199,7 +199,11 @@ REGISTRY: dict[str, Method] = {
             "Wei, Wu and Zhou 2014",
             "how the instances of a bag differ from the average decides",
             lambda: _scaled(fisher=FisherEmbedding(random_state=0), svm=SVC(kernel="linear", C=1.0)),
-            grid={"fisher__n_components": [1, 2, 4, 8], "svm__C": [0.1, 1.0, 10.0]},
+            grid={
+                "scale__method": _SCALES,
+                "fisher__n_components": [1, 2, 8, 32],
+                "svm__C": [1.0, 10.0],
+            },
         ),
         Method(
             "CCE",

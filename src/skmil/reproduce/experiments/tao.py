@@ -15,15 +15,12 @@ from skmil.reproduce.experiments.base import Experiment, pivot
 
 
 def eigenvalue_tasks(table, data):
-    """Each kernel, set, epsilon and seed, but for those "kernel / set" that the table leaves out."""
-    s = table.settings
+    """Each kernel, set and epsilon that the paper has a figure for, and each seed."""
     return [
-        {"data": d, "kind": k, "epsilon": e, "seed": r}
-        for d in data
-        for k in s["kinds"]
-        for e in s["epsilons"]
-        for r in range(s["seeds"])
-        if f"{k} / {d}" not in table.leave_out
+        {"data": p["data"], "kind": p["kind"], "epsilon": p["epsilon"], "seed": r}
+        for p in table.published
+        for r in range(table.settings["seeds"])
+        if p["data"] in data
     ]
 
 
