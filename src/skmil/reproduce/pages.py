@@ -58,11 +58,11 @@ Outer folds that were run with more than one grid, of which the last was kept:
 - mi-SVM, MI-SVM, MICA (three grids): Musk1, Elephant, Tiger, Fox
 - mi-SVM, Citation-kNN: TREC1, TREC2
 - MissSVM: Musk1
-- APR (three grids): Musk1, Musk2; features scaled to ranges, or as they are, as its authors have it, or both
+- APR (three grids): Musk1, Musk2; features scaled to ranges, as they are, or both
 - miFV: all of xu-3. CCE: corel2000
 
-In wang-figure1 three ways to fit the mixture were tried: K-means and Gaussians, the best aligned of ten, and
-one mixture fitted without labels, which is shown.
+In wang-figure1 three ways to fit the mixture were tried: K-means and Gaussians, the best aligned of ten,
+and one mixture fitted without labels, which is shown.
 """
 
 REPORT = "\nFold by fold, with the tests between methods: {download}`report.html <report.html>`.\n"
