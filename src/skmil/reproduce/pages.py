@@ -18,7 +18,7 @@ from skmil.reproduce.cells import is_current
 from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.ledger import current_results
 from skmil.reproduce.plots import accuracy_plot
-from skmil.reproduce.summary import Cell, overview, summary
+from skmil.reproduce.summary import TIED, Cell, overview, summary
 from skmil.reproduce.table import Table, load_tables
 
 HEAD = """# Results
@@ -210,11 +210,11 @@ def _published(table: Table, method: str, data: str) -> float | None:
 def _show(cell: Cell | None) -> str:
     if cell is None:
         return "–"
-    ours = f"**{cell.mean:.1f}** ± {cell.sd:.1f}"
+    ours = f"**{cell.mean:.1f}**{TIED}±{TIED}{cell.sd:.1f}"
     if cell.published is None:
         return ours
     star = "*" if cell.differs else ""
-    return f"{ours}<br>{cell.published:.1f} ({cell.difference:+.1f}{star})"
+    return f"{ours}<br>{cell.published:.1f}{TIED}({cell.difference:+.1f}{star})"
 
 
 def _reasons(cells: list[Cell], causes: dict[str, str]) -> list[str]:

@@ -9,6 +9,8 @@ import numpy as np
 from skmil.reproduce.cells import TRANSDUCTION
 from skmil.reproduce.table import Table
 
+TIED = "\N{NO-BREAK SPACE}"  # a number keeps its deviation, or its neighbour in brackets, on its line
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -93,9 +95,9 @@ def _column(data: str) -> str:
 
 def _both(cells: list[Cell]) -> str:
     ours, theirs = np.array([(c.mean, c.published) for c in cells]).mean(axis=0)
-    return f"{ours:.1f} ({theirs:.1f})"
+    return f"{ours:.1f}{TIED}({theirs:.1f})"
 
 
 def _cost(cells: list[Cell]) -> str:
     ours, seconds = np.array([(c.mean, c.fit_seconds) for c in cells]).mean(axis=0)
-    return f"{ours:.1f}, {seconds:.0f} s"
+    return f"{ours:.1f},{TIED}{seconds:.0f}{TIED}s"
