@@ -22,7 +22,7 @@ from skmil.reproduce.experiments import EXPERIMENTS
 from skmil.reproduce.experiments.base import pivot
 from skmil.reproduce.ledger import read_results, run_tasks
 from skmil.reproduce.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
-from skmil.reproduce.summary import Cell, overview, summary
+from skmil.reproduce.summary import TIED, Cell, overview, summary
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -211,7 +211,7 @@ def test_the_summary_shows_the_papers_own_systems():
     ]
     text = summary(cells, [table])
     assert "1 are above it, 1 within one point and 2 below (1 of those significantly" in text
-    assert "| Minimax | 92.0 (90.0) | 75.0 (90.0) |" in text
+    assert "| Minimax | 92.0 (90.0) | 75.0 (90.0) |" in text.replace(TIED, " ")
     assert "MI-Kernel" not in text
 
 
@@ -222,7 +222,7 @@ def test_the_overview_has_each_method_once():
         cell("Minimax (transduction)", "musk1", 99.0),
         cell("MI-Kernel", "musk2", 89.5),
     ]
-    lines = overview(cells).splitlines()
+    lines = overview(cells).replace(TIED, " ").splitlines()
     assert lines[2:] == ["| Minimax | 92.0, 1 s |  |", "| MI-Kernel |  | 89.5, 1 s |"]
     assert overview([]) == ""
 
