@@ -61,8 +61,8 @@ Outer folds that were run with more than one grid, of which the last was kept:
 - APR (three grids): Musk1, Musk2; features scaled to ranges, as they are, or both
 - miFV: all of xu-3. CCE: corel2000
 
-In wang-figure1 some fifty combinations of mixture, components, spread of the data and number of mixtures were
-looked at before one mixture of round Gaussians, fitted without labels, was kept.
+In wang-figure1 some fifty combinations of mixture, components, spread of the data and number of mixtures
+were looked at before one mixture of round Gaussians, fitted without labels, was kept.
 """
 
 REPORT = "\nFold by fold, with the tests between methods: {download}`report.html <report.html>`.\n"
