@@ -115,9 +115,9 @@ def _write_index(out: Path, text: str, links: list[str]) -> Path:
 
 
 def _effort(records: Iterable[Record]) -> str:
-    """How long a run from scratch would take."""
+    """How long the accuracy tables take from scratch."""
     hours = sum(r.fit_seconds + r.predict_seconds for r in records) / 3600
-    return f"\nThe folds behind these figures took {hours:.1f} hours of one core.\n" if hours > 0.1 else ""
+    return f"\nAll accuracy folds took {hours:.1f} hours of one core.\n" if hours > 0.1 else ""
 
 
 def whole_cells(table: Table, records: list[Record]) -> dict[tuple[str, str], list[Record]]:
