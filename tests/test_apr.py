@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 import skmil
 from skmil.datasets import load_musk1
 from skmil.learners import APR
-from skmil.learners.apr import _grow, _start, discriminate, expand
+from skmil.learners.apr import _start, discriminate, expand, grow
 from tests import naive
 
 TINY = [[[0.0, 1.0], [9.0, 5.0]], [[1.0, 7.0], [4.0, 8.0]], [[5.0, 0.0]], [[6.0, 9.0]]]
@@ -16,7 +16,7 @@ TINY = [[[0.0, 1.0], [9.0, 5.0]], [[1.0, 7.0], [4.0, 8.0]], [[5.0, 0.0]], [[6.0,
 
 def grown(bags):
     P, offsets = np.concatenate(bags), np.cumsum([0] + [len(b) for b in bags])
-    return P[_grow(P, offsets, _start(P, offsets))]
+    return P[grow(P, offsets)]
 
 
 def test_by_hand():
@@ -70,21 +70,42 @@ def test_features_are_chosen_greedily():
 
 def test_expansion_leaves_epsilon_outside():
     rng = np.random.default_rng(0)
-    chosen, tau, epsilon = rng.normal(size=(20, 3)), 0.99, 0.05
-    low, high = expand(chosen, np.ones(20), tau, epsilon)
-    for x, a, b in zip(chosen.T, low, high, strict=True):
+    P, tau, epsilon = rng.normal(size=(20, 3)), 0.99, 0.05
+    tight = P.min(axis=0), P.max(axis=0)
+    low, high = expand(P, *tight, np.ones(20), tau, epsilon)
+    for x, a, b in zip(P.T, low, high, strict=True):
         width = np.ptp(x) / 2 / ndtri((1 + tau) / 2)
         assert_allclose(ndtr((a - x) / width).mean(), epsilon / 2, rtol=1e-6)
         assert_allclose(1 - ndtr((b - x) / width).mean(), epsilon / 2, rtol=1e-6)
-    doubled = expand(np.vstack([chosen, chosen[:5]]), np.ones(25), tau, epsilon)
-    assert_allclose(expand(chosen, np.r_[np.full(5, 2.0), np.ones(15)], tau, epsilon), doubled)
+    doubled = expand(np.vstack([P, P[:5]]), *tight, np.ones(25), tau, epsilon)
+    assert_allclose(expand(P, *tight, np.r_[np.full(5, 2.0), np.ones(15)], tau, epsilon), doubled)
+
+
+def test_expansion_asks_the_instances_between_the_sides_of_each_feature():
+    low, high = np.zeros(2), np.ones(2)
+    P = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 9.0], [0.9, -9.0]])
+    both = expand(P, low, high, np.ones(4), 0.99, 0.01)
+    for k, x in enumerate([P[:, :1], P[:2, 1:]]):
+        alone = expand(x, low[:1], high[:1], np.ones(len(x)), 0.99, 0.01)
+        assert_allclose([side[k] for side in both], [side[0] for side in alone])
 
 
 def test_expansion_never_cuts_into_the_box():
     # One outlier among a thousand: a share of 0.01 outside would leave it out.
-    chosen = np.r_[np.zeros(999), 10.0][:, None]
-    low, high = expand(chosen, np.ones(1000), 0.999, 0.01)
+    P = np.r_[np.zeros(999), 10.0][:, None]
+    low, high = expand(P, np.array([0.0]), np.array([10.0]), np.ones(1000), 0.999, 0.01)
     assert low <= 0 and high >= 10
+
+
+def test_a_feature_that_was_left_out_can_come_back():
+    # In all features (1, 1, 9) makes the smaller box, and feature 0 alone excludes the negatives. Along it
+    # (0.5, 12, 1) is closer, and beside that feature 2 excludes all of them, and feature 0 one less.
+    X = [[[0.0, 0.0, 0.0]], [[1.0, 1.0, 9.0], [0.5, 12.0, 1.0]]]
+    X += [[[9.0, 0.5, 8.0]], [[7.0, 0.5, 12.0]], [[1.1, 0.5, 8.5]]]
+    found = [
+        APR(margin=5.0, reconsider=r).fit(X, [1, 1, 0, 0, 0]).features_.tolist() for r in (False, True)
+    ]
+    assert found == [[0], [2]]
 
 
 def test_smaller_tau_or_epsilon_makes_a_larger_box(toy):

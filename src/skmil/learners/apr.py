@@ -5,13 +5,14 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from skmil._jit import njit
+from skmil._memo import once
 from skmil.learners.base import BagClassifier
 
 
 class APR(BagClassifier):
     r"""A box that holds an instance of every positive bag and none of the negative bags [1]_.
 
-    Repeat until the features stay the same:
+    Repeat until the features stay the same, or come back:
 
     - *grow*: from the positive instance nearest to the middle of the smallest box that every positive bag
       reaches, take in one instance of each positive bag, always the one that adds least to the sum of
@@ -20,9 +21,9 @@ class APR(BagClassifier):
       that are left. A feature excludes an instance that lies at least ``margin`` outside the box
       along it, or further outside than along any other feature.
 
-    Then *expand* the sides. Along each feature the chosen positive instances give a kernel density with
-    Gaussians as wide as leaves a share ``tau`` of one, put in the middle, inside the box; the new sides
-    leave a probability of ``epsilon`` outside, or less where that would cut into the box.
+    Then *expand* the sides. Along each feature the positive instances between its sides give a kernel
+    density with Gaussians as wide as leaves a share ``tau`` of one, put in the middle, inside the box; the
+    new sides leave a probability of ``epsilon`` outside, or less where that would cut into the box.
 
     The decision value of an instance is its margin: the smallest of its distances to the sides, in
     units of half a side, hence 1 in the middle, 0 on the border and negative outside. A bag has that
@@ -37,6 +38,8 @@ class APR(BagClassifier):
         A smaller ``tau`` or ``epsilon`` makes a larger box.
     margin : float
         In the units of the features.
+    reconsider : bool
+        Let each round choose among all features, instead of among those that the round before has left.
     max_rounds : int
         Rounds of growing and discriminating at most; a few are enough.
     class_weight : dict, "balanced" or None
@@ -69,10 +72,13 @@ class APR(BagClassifier):
     array([1, 0])
     """
 
-    def __init__(self, tau=0.999, epsilon=0.01, margin=1.0, max_rounds=20, class_weight=None):
+    def __init__(
+        self, tau=0.999, epsilon=0.01, margin=1.0, reconsider=False, max_rounds=20, class_weight=None
+    ):
         self.tau = tau
         self.epsilon = epsilon
         self.margin = margin
+        self.reconsider = reconsider
         self.max_rounds = max_rounds
         self.class_weight = class_weight
 
@@ -81,17 +87,22 @@ class APR(BagClassifier):
         bags = bags.to_dense()
         positive, negative = bags[y > 0], bags[y < 0]
         weight = np.repeat(w[y < 0], negative.sizes)
-        features, keep = np.arange(bags.n_features), np.arange(bags.n_features)
+        every = keep = np.arange(bags.n_features)
+        seen = set()
         for self.n_rounds_ in range(1, self.max_rounds + 1):  # noqa: B020 -- an attribute, not self
-            features = features[keep]
+            features = keep
+            seen.add(features.tobytes())
             P = np.ascontiguousarray(positive.instances[:, features])
-            chosen = P[_grow(P, np.array(positive.offsets), _start(P, positive.offsets))]
+            chosen = positive.instances[once(grow, P, np.array(positive.offsets))]
             low, high = chosen.min(axis=0), chosen.max(axis=0)
-            keep = discriminate(negative.instances[:, features], low, high, weight, self.margin)
-            if len(keep) in (0, len(features)):
+            among = every if self.reconsider else features
+            N = negative.instances[:, among]
+            keep = among[discriminate(N, low[among], high[among], weight, self.margin)]
+            if len(keep) == 0 or keep.tobytes() in seen:
                 break
-        self.features_, self.tight_low_, self.tight_high_ = features, low, high
-        self.low_, self.high_ = expand(chosen, w[y > 0], self.tau, self.epsilon)
+        self.features_, self.tight_low_, self.tight_high_ = features, low[features], high[features]
+        weight = np.repeat(w[y > 0], positive.sizes)
+        self.low_, self.high_ = expand(P, self.tight_low_, self.tight_high_, weight, self.tau, self.epsilon)
 
     def _decision(self, bags):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
@@ -113,32 +124,35 @@ class APR(BagClassifier):
             raise ValueError(f"max_rounds is {self.max_rounds!r}; give at least 1")
 
 
+def grow(P: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """One instance of each bag such that their box is small; row numbers."""
+    return _grow(P, offsets, _start(P, offsets))
+
+
 def discriminate(N: np.ndarray, low, high, weight, margin: float) -> np.ndarray:
     """Features that exclude the negative instances N from the box, few of them, in order."""
     outside = np.maximum(np.maximum(low - N, N - high), 0)
     furthest = outside.max(axis=1)
     # An instance inside the box is excluded by no feature.
     excludes = (outside > 0) & ((outside >= margin) | (outside == furthest[:, None]))
+    counted = excludes.astype(float)
     left = weight * (furthest > 0)
     chosen: list[int] = []
     while left.any():
-        best = int(np.argmax(left @ excludes))
+        best = int(np.argmax(left @ counted))
         chosen.append(best)
         left = np.where(excludes[:, best], 0.0, left)
     return np.sort(np.array(chosen, dtype=int))
 
 
-def expand(
-    chosen: np.ndarray, weight: np.ndarray, tau: float, epsilon: float
-) -> tuple[np.ndarray, np.ndarray]:
+def expand(P, low, high, weight, tau: float, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Sides that leave a probability of epsilon outside, by a kernel density of each feature."""
-    low, high = chosen.min(axis=0), chosen.max(axis=0)
     width = (high - low) / 2 / ndtri((1 + tau) / 2)
     # A feature without spread still has a side, so that margins are finite.
     width = np.maximum(width, 1e-9 * np.maximum(1.0, np.abs(low)))
-    columns = zip(chosen.T, width, strict=True)
+    columns = zip(P.T, ((low <= P) & (high >= P)).T, width, strict=True)
     tails = epsilon / 2, 1 - epsilon / 2
-    sides = np.array([[_quantile(x, weight, s, q) for q in tails] for x, s in columns])
+    sides = np.array([[_quantile(x[i], weight[i], s, q) for q in tails] for x, i, s in columns])
     # One extreme among many leaves less than epsilon outside; the box must not shrink and lose its bag.
     return np.minimum(sides[:, 0], low), np.maximum(sides[:, 1], high)
 
@@ -158,7 +172,7 @@ def _start(P: np.ndarray, offsets: np.ndarray) -> int:
 
 @njit
 def _grow(P, offsets, start):
-    """One instance of each bag such that their box is small: greedy, with backfitting; row numbers."""
+    """Greedily, with backfitting."""
     n = len(offsets) - 1
     chosen = np.full(n, -1)
     chosen[np.searchsorted(offsets, start, side="right") - 1] = start
