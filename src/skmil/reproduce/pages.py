@@ -58,7 +58,8 @@ Outer folds that were run with more than one grid, of which the last was kept:
 - mi-SVM, MI-SVM, MICA (three grids): Musk1, Elephant, Tiger, Fox
 - mi-SVM, Citation-kNN: TREC1, TREC2
 - MissSVM: Musk1
-- APR (three grids): Musk1, Musk2; features scaled to ranges, as they are, or both
+- APR (four grids): Musk1, Musk2; features scaled to ranges, as they are, or both; at last with
+  `reconsider`, an expansion by more instances, and two ways to stop
 - miFV: all of xu-3. CCE: corel2000
 
 In wang-figure1 some fifty combinations of mixture, components, spread of the data and number of mixtures
