@@ -130,7 +130,8 @@ class TestClassifiers:
         assert model.score(X, y) > 0.6
         if "class_weight" in learner.get_params():
             heavy = clone(learner).set_params(class_weight={0: 1, 1: 50}).fit(X, y)
-            assert heavy.predict(X).sum() >= model.predict(X).sum()
+            light = clone(learner).set_params(class_weight={0: 50, 1: 1}).fit(X, y)
+            assert heavy.predict(X).sum() >= light.predict(X).sum()
 
     def test_model_selection(self, learner, toy):
         X, y = toy
