@@ -153,8 +153,10 @@ class TestWinnow:
     def test_too_many_groups_are_refused_with_an_estimate(self):
         rng = np.random.default_rng(0)
         X, y = rng.uniform(size=(200, 10)), np.arange(200) % 2
-        with pytest.raises(ValueError, match=r"make up to .* groups of boxes"):
-            GMIL1(n_clusters=60, random_state=0).fit(X, y)
+        for learner in (GMIL1(n_clusters=60, random_state=0), GMIL2(n_clusters=60, random_state=0)):
+            with pytest.raises(ValueError, match=r"make up to .* groups of boxes.*; lower n_clusters"):
+                learner.fit(X, y)
+            assert learner.set_params(n_clusters=8).fit(X, y).score(X, y) >= 0.5
 
     def test_merging_keeps_predictions_on_training_bags(self):
         made = make_gmil(60, random_state=0)

@@ -1,10 +1,14 @@
 """Spectra of Gram matrices."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from skmil.inspection import spectrum
+
+SWAP = np.array([[0.0, 1.0], [1.0, 0.0]])
 
 
 def test_negative_eigenvalues_are_counted_and_measured():
@@ -33,10 +37,14 @@ def test_bad_input(K, message):
 
 
 def test_plot():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    ax = spectrum(np.array([[0.0, 1.0], [1.0, 0.0]])).plot()
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = spectrum(SWAP).plot()
     assert "50.0 % negative" in ax.get_title()
+    assert plt.gcf() is ax.figure  # so that a notebook shows it
     plt.close(ax.figure)
+
+
+def test_a_plot_without_matplotlib_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"skmil\[plot\]"):
+        spectrum(SWAP).plot()

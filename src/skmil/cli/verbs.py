@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -346,6 +347,7 @@ def _find_bag(bags, bag_id: str) -> int:
 
 
 def _save_plot(fitted, bags, i, names, path: Path) -> None:
+    os.environ["MPLBACKEND"] = "Agg"  # a file needs no screen
     ax = plot_instances(fitted, bags, i, names=names)
     with replacing(path, "wb") as file:
         ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)

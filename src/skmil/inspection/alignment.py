@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmil.inspection._axes import new_axes
+
 
 def plot_alignment(embeddings, ax=None):
     """Draw alignment against p, each curve divided by its maximum, with the learned p marked.
@@ -32,7 +34,7 @@ def plot_alignment(embeddings, ax=None):
     """
     named = embeddings if isinstance(embeddings, Mapping) else {"": embeddings}
     curves = {name: _curve(e, name) for name, e in named.items()}
-    ax = _new_axes() if ax is None else ax
+    ax = new_axes(5, 3.5) if ax is None else ax
     for name, embedding in named.items():
         p, values = curves[name]
         (line,) = ax.plot(p, values, label=f"{name} (p = {embedding.p_:.2f})".strip())
@@ -50,11 +52,3 @@ def _curve(embedding, name: str) -> tuple[np.ndarray, np.ndarray]:
         )
     p, values = embedding.alignment_curve_.T
     return p, values / max(values.max(), np.finfo(float).tiny)
-
-
-def _new_axes():
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib; install it with: pip install 'skmil[plot]'") from None
-    return Figure(figsize=(5, 3.5), layout="constrained").subplots()

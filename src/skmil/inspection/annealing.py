@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmil.inspection._axes import new_axes
+
 
 def plot_annealing(model, *, axes=None):
     """Objective, and how undecided the instances were, at each alternation.
@@ -33,7 +35,7 @@ def plot_annealing(model, *, axes=None):
     if not hasattr(model, "history_"):
         raise ValueError("the model has no single trace; pass one of its estimators_")
     history = model.history_
-    top, bottom = _axes() if axes is None else axes
+    top, bottom = new_axes(6, 5, rows=2) if axes is None else axes
     step = np.arange(1, len(history["objective"]) + 1)
     top.plot(step, history["objective"], color="C0")
     top.set_ylabel("objective")
@@ -46,14 +48,6 @@ def plot_annealing(model, *, axes=None):
             step[-1] + 0.5 - np.sum(history["temperature"] == 0), step[-1] + 0.5, color="0.9", zorder=0
         )
     return np.array([top, bottom])
-
-
-def _axes():
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib; install it with: pip install 'skmil[plot]'") from None
-    return Figure(figsize=(6, 5), layout="constrained").subplots(2, 1, sharex=True)
 
 
 def _draw_temperature(ax, step, T) -> None:

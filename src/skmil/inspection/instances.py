@@ -3,6 +3,7 @@
 import numpy as np
 
 from skmil.bags import as_bags
+from skmil.inspection._axes import new_axes
 
 
 def explain(model, X, i: int, *, names=None, top: int = 10) -> str:
@@ -53,17 +54,12 @@ def plot_instances(model, X, i: int, *, names=None, top: int = 30, ax=None):
     -------
     matplotlib axes
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib; install it with: pip install 'skmil[plot]'") from None
     bags = as_bags(X)
     scores = _scores(model, bags, i)
     labels = _labels(bags, i, names)
     order = np.argsort(-np.abs(scores), kind="stable")[:top]
     if ax is None:
-        figure = Figure(figsize=(6.4, 1.2 + 0.24 * len(order)), layout="constrained")
-        ax = figure.add_subplot()
+        ax = new_axes(6.4, 1.2 + 0.24 * len(order))
     colours = np.where(scores[order] >= 0, "#23618f", "#c2542f")
     ax.barh(np.arange(len(order)), scores[order], color=colours, height=0.7)
     ax.set_yticks(np.arange(len(order)), [labels[k] for k in order])

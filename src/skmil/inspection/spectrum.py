@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skmil.inspection._axes import new_axes
+
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -30,12 +32,7 @@ class Spectrum:
 
     def plot(self, ax=None):
         """Draw the eigenvalues on a symmetric logarithmic axis, negative ones in red; returns the axes."""
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError:
-                raise ImportError("plots need matplotlib: pip install skmil[plot]") from None
-            _, ax = plt.subplots()
+        ax = new_axes() if ax is None else ax
         v = self.eigenvalues
         index = np.arange(1, len(v) + 1)
         ax.vlines(index, 0, v, colors=np.where(v < 0, "tab:red", "tab:blue"))

@@ -218,7 +218,7 @@ def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
             guess = min(2.0 ** len(centers), len(inside) * ahead)
             raise ValueError(
                 f"{len(centers)} representatives in {len(cuts)} dimensions make up to {guess:.1e} groups "
-                "of boxes, too many to hold; lower n_clusters, use GMIL-2 with few n_cuts, or a BoxKernel"
+                "of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
             )
         mask = (inside[:, None] & which).ravel()
         total = (size[:, None] + np.log(ways)).ravel()
