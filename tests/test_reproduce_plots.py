@@ -14,8 +14,9 @@ PNG = b"\x89PNG"
 
 @pytest.fixture
 def pyplot():
-    """pyplot with a backend that none of ours would choose."""
+    """pyplot without figures, and with a backend that none of ours would choose."""
     plt = pytest.importorskip("matplotlib.pyplot")
+    plt.close("all")
     before = plt.get_backend()
     plt.switch_backend("svg")
     yield plt
