@@ -156,7 +156,7 @@ class TestWinnow:
         for learner in (GMIL1(n_clusters=60, random_state=0), GMIL2(n_clusters=60, random_state=0)):
             with pytest.raises(ValueError, match=r"make up to .* groups of boxes.*; lower n_clusters"):
                 learner.fit(X, y)
-            assert learner.set_params(n_clusters=8).fit(X, y).score(X, y) >= 0.5
+            assert len(learner.set_params(n_clusters=8).fit(X, y).size_) > 8
 
     def test_merging_keeps_predictions_on_training_bags(self):
         made = make_gmil(60, random_state=0)
