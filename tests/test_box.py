@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmil import Bags, threads
+from skmil._engines.boxes.coverage import count_coverage
+from skmil._engines.boxes.pairwise import AND, MIN, OR, count_entries
+from skmil._engines.boxes.space import Table, lengths, table
 from skmil.kernels import BoxKernel, EmpiricalMap
 from skmil.kernels.box import corners, count, exact, gram, shared
-from skmil.kernels.box.coverage import count_coverage
-from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries
-from skmil.kernels.box.space import Table, lengths, table
 from skmil.preprocessing import BagGrid
 from tests import naive
 
