@@ -30,7 +30,7 @@ class BagPipeline(Pipeline):
         """
         check_is_fitted(self)
         *first, (_, last) = self.steps
-        bags = as_bags(X)
+        bags = as_bags(X, missing=True)  # a first step may fill in what is missing
         if hasattr(last, "score_instances"):
             return last.score_instances(_through(first, bags))
         w = _linear_weights(last)
