@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.svm import SVC
 
 import skmil
-from skmil.embeddings import MeanEmbedding
 from skmil._folds import task_of
+from skmil.embeddings import MeanEmbedding
 from skmil.evaluation import cross_validate_bags
 from skmil.learners import BagPipeline
 from skmil.records import Record, read_records
@@ -111,7 +111,12 @@ def test_regression_and_more_than_two_classes(toy):
     three = cross_validate_bags("MI-Kernel", X, np.array(["a", "b", "c", "d"])[np.arange(40) % 4], folds=3)[
         0
     ]
-    assert set(three.scores) == {"accuracy", "balanced_accuracy", "auc"} and three.classes == ["a", "b", "c", "d"]
+    assert set(three.scores) == {"accuracy", "balanced_accuracy", "auc"} and three.classes == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
     assert (
         task_of(np.array([0.5, 2.0])) == "regression" and task_of(np.array([1.0, 2.0])) == "classification"
     )

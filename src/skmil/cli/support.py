@@ -4,15 +4,14 @@ import ast
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from sklearn.utils import Bunch
 
+from skmil.cli.options import Reading
 from skmil.datasets import load_bags
 from skmil.formats import read_bags
 
@@ -20,29 +19,18 @@ SHIPPED = ("musk1", "musk2")
 out = Console()
 err = Console(stderr=True)
 
-Data = Annotated[str, typer.Argument(help="A file of bags, or the name of a data set.")]
-BagColumn = Annotated[str | None, typer.Option("--bag", help="Column with the bag ids.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels.")]
-Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
-Name = Annotated[str, typer.Option("--method", "-m", help="A method; `skmil methods` lists them.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter: key=value; repeatable.")]
-
 
 def load(
-    data: str,
-    bag: str | None = None,
-    label: str | None = None,
-    labelled: bool = True,
-    option: str = "--bag",
+    data: str, read: Reading, labelled: bool = True, missing: bool = False, labels: bool = True
 ) -> Bunch:
     """Bags by name or path, with their ``name``; labels must be there if ``labelled``.
 
-    ``option`` is what the verb calls the column of bag ids.
+    ``missing`` lets values be missing; ``labels=False`` does not look at labels.
     """
     if Path(data).is_dir():
         raise ValueError(f"{data}: this is a folder; name a file in it")
     if Path(data).exists() and data not in SHIPPED:
-        bunch = _read(data, bag, label, option)
+        bunch = _read(data, missing=missing, labels=labels, **read.options())
     elif data in SHIPPED or _in_folder(data):
         bunch = load_bags(data)
     else:
@@ -53,20 +41,22 @@ def load(
     return bunch
 
 
-def _read(data: str, bag, label, option: str) -> Bunch:
+def _read(data: str, **options) -> Bunch:
     """Read a file; an error speaks of options where the library speaks of arguments."""
     try:
-        return read_bags(data, bag=bag, label=label)
+        return read_bags(data, **options)
     except ValueError as error:
-        raise ValueError(_with_options(str(error), option)) from None
+        raise ValueError(_with_options(str(error))) from None
 
 
-def _with_options(message: str, option: str) -> str:
+def _with_options(message: str) -> str:
     """The message with options in its remedy; what comes before may hold the name of a file."""
     what, mark, remedy = message.rpartition("; ")
-    if not (mark and remedy.endswith("=")):
-        return message
-    return what + mark + remedy.replace("bag=", option).replace("label=", "--label")
+    words = {"missing=True and a BagImputer": "--impute median", "bag=": "--bag", "label=": "--label"}
+    words["ignore="] = "--ignore"
+    for argument, option in words.items():
+        remedy = remedy.replace(argument, option)
+    return what + mark + remedy
 
 
 def known_sets() -> list[str]:
