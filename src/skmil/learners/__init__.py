@@ -28,6 +28,7 @@ from skmil.learners.milboost import MILBoost
 from skmil.learners.miles import MILES
 from skmil.learners.misssvm import MissSVM
 from skmil.learners.pipeline import BagPipeline
+from skmil.learners.positive import PositiveClass
 from skmil.learners.sil import SIL
 from skmil.learners.svm import BagSVC, BagSVR
 from skmil.learners.tlc import TLC
@@ -64,6 +65,7 @@ __all__ = [
     "MarginalizedSVC",
     "MarginalizedSVR",
     "MissSVM",
+    "PositiveClass",
     "WideLinearSVC",
     "WitnessSVM",
     "hausdorff",
