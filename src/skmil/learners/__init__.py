@@ -3,6 +3,7 @@
 from skmil._engines.hausdorff import hausdorff
 from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.learners.apr import APR
+from skmil.learners.auto import AutoClassifier, AutoRegressor, BlendKernel, EmbeddingKernel
 from skmil.learners.base import (
     BagClassifier,
     BagEstimator,
@@ -47,6 +48,8 @@ __all__ = [
     "SIL",
     "TLC",
     "AnnealedSVM",
+    "AutoClassifier",
+    "AutoRegressor",
     "BagClassifier",
     "BagEstimator",
     "BagPipeline",
@@ -55,11 +58,13 @@ __all__ = [
     "BagSVR",
     "BallBoost",
     "BinaryBagClassifier",
+    "BlendKernel",
     "CalibratedBagClassifier",
     "CitationKNN",
     "CitationKNNRegressor",
     "DDRegressor",
     "EMDDRegressor",
+    "EmbeddingKernel",
     "InstanceLabelSVM",
     "MILBoost",
     "MarginalizedSVC",
