@@ -35,8 +35,8 @@ class BlendKernel(BagKernel):
         k = \sum_p \frac{w_p}{v_p} H K_p H, \qquad
         w_p \propto \max\left(0, \frac{\langle H K_p H, L \rangle}{|H K_p H|\,|L|}\right)^2
 
-    with H the centring, :math:`v_p` the mean of the diagonal and L the centred ideal kernel: 1 for two bags of
-    one class, :math:`y_i y_j` for targets. No label, no weight: without labels all count the same.
+    with H the centring, :math:`v_p` the mean of the diagonal and L the centred ideal kernel: 1 for two bags
+    of one class, :math:`y_i y_j` for targets. Without labels all parts count the same.
 
     The parts are set kernels at three widths, isolation kernels at three sizes, the graph kernel, and
     kernels on means, extremes, spreads, Fisher vectors and the map of MILES. One that fails, or does not

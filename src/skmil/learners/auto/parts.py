@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -51,6 +50,8 @@ class EmbeddingKernel(BagKernel):
            [0.02, 0.37, 1.  ]])
     """
 
+    vectors_: np.ndarray
+
     def __init__(self, embedding, linear=False):
         self.embedding = embedding
         self.linear = linear
@@ -80,7 +81,7 @@ class EmbeddingKernel(BagKernel):
             self.center_, self.scale_ = Z.mean(axis=0), np.where(varies, spread, 1.0)
             Z = (Z - self.center_) / self.scale_
             self.gamma_ = _one_over_median(Z)
-        self.vectors_: Any = Z
+        self.vectors_ = Z
 
     def _vectors(self, bags: Bags):
         Z = self.embedding_.transform(bags)
