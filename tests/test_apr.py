@@ -1,7 +1,6 @@
 """Axis-parallel rectangles."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtr, ndtri
 
@@ -145,20 +144,6 @@ def test_constant_features_and_one_positive_bag():
     assert_array_equal(model.predict([[[0.0, 3.0]], [[5.0, 3.0]]]), [1, 0])
     same = APR().fit([[[1.0]], [[1.0]]], [1, 0])
     assert np.isfinite(same.decision_function([[[1.0]], [[2.0]]])).all()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"tau": 1.0}, "tau is 1.0; give a probability"),
-        ({"epsilon": 0.0}, "epsilon is 0.0; give a probability"),
-        ({"margin": -1}, "margin is -1"),
-        ({"max_rounds": 0}, "max_rounds is 0"),
-    ],
-)
-def test_wrong_parameters(wrong, says, toy):
-    with pytest.raises(ValueError, match=says):
-        APR(**wrong).fit(*toy)
 
 
 def test_musk1_near_the_published_accuracy():

@@ -98,9 +98,3 @@ def test_threads_do_not_show(shape):
         one = BallBoost(shape).fit(X, y).decision_function(X)
     with threads(2):
         assert_array_equal(BallBoost(shape).fit(X, y).decision_function(X), one)
-
-
-def test_errors(toy):
-    X, y = toy
-    with pytest.raises(ValueError, match="shape is 'egg'; use one of ball, cube, box"):
-        BallBoost("egg").fit(X, y)

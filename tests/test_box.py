@@ -459,22 +459,6 @@ class TestKernel:
         assert k.features(test).shape == (10, 30)
         assert np.linalg.eigvalsh(k(dense_bags)).min() > -1e-9
 
-    @pytest.mark.parametrize(
-        ("params", "message"),
-        [
-            ({"kind": "xor"}, "kind is 'xor'"),
-            ({"method": "magic"}, "method is 'magic'"),
-            ({"epsilon": 0.0}, "epsilon"),
-            ({"delta": 1.5}, "delta"),
-            ({"power": -1}, "power"),
-            ({"grid": "fine"}, "grid"),
-            ({"n_boxes": 0}, "n_boxes"),
-        ],
-    )
-    def test_bad_parameters(self, params, message, dense_bags):
-        with pytest.raises(ValueError, match=message):
-            BoxKernel(**params).fit(dense_bags)
-
 
 def test_masks_find_the_points_of_a_box():
     """Bits against comparisons, with more values than steps."""

@@ -129,19 +129,6 @@ def test_wide_sparse_bags_stay_sparse():
     assert CitationKNNRegressor().fit(X, y).predict(X).shape == (20,)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"distance": "mean"}, "distance is 'mean'; use one of minimal"),
-        ({"n_references": 0}, "n_references is 0"),
-        ({"n_citers": -1}, "n_citers is -1"),
-    ],
-)
-def test_wrong_parameters(wrong, says, toy):
-    with pytest.raises(ValueError, match=says):
-        CitationKNN(**wrong).fit(*toy)
-
-
 def test_distances_need_the_same_features():
     with pytest.raises(ValueError, match="X has 1 features and Y has 2"):
         hausdorff([[[1.0]]], [[[1.0, 2.0]]])

@@ -166,14 +166,6 @@ class TestWinnow:
         assert len(merged.size_) <= len(whole.size_)
         assert_allclose(merged.decision_function(made.data), whole.decision_function(made.data), atol=1e-9)
 
-    def test_bad_parameters(self):
-        made = make_gmil(10, random_state=0)
-        for params in ({"alpha": 1.0}, {"theta": 0.0}, {"n_clusters": 0}):
-            with pytest.raises(ValueError, match="alpha must be larger than 1"):
-                GMIL1(**params).fit(made.data, made.target)
-        with pytest.raises(ValueError, match="n_cuts"):
-            GMIL2(n_cuts=0).fit(made.data, made.target)
-
 
 def test_integers_and_grid_are_taken_as_given():
     X = [[[1.0, 2.0]], [[5.0, 9.0]], [[2.0, 2.0]], [[6.0, 8.0]]]

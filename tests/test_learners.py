@@ -125,8 +125,6 @@ def test_sil_with_a_classifier_that_only_has_probabilities(toy):
     X, y = toy
     model = SIL(DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
     assert model.score(X, y) > 0.7
-    with pytest.raises(ValueError, match="pooling is 'min'"):
-        SIL(pooling="min").fit(X, y)
 
 
 def test_pipeline_explains_a_linear_model_exactly(toy):

@@ -62,8 +62,3 @@ def test_same_seed_same_bits(toy):
     X, y = toy
     a, b = (MILBoost(n_rounds=5, random_state=3).fit(X, y).decision_function(X) for _ in range(2))
     assert_array_equal(a, b)
-
-
-def test_bad_learning_rate(toy):
-    with pytest.raises(ValueError, match=r"learning_rate is 2; give a number in \(0, 1\]"):
-        MILBoost(learning_rate=2).fit(*toy)

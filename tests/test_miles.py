@@ -111,11 +111,6 @@ def test_constant_where_nothing_can_be_told_apart():
     assert len(model.selected_) == 0 and len(model.score_instances([[[1.0]]])[0]) == 1
 
 
-def test_bad_C(toy):
-    with pytest.raises(ValueError, match="C is -1; give a positive number"):
-        MILES(C=-1).fit(*toy)
-
-
 def test_reaches_the_published_accuracy_on_musk1():
     from sklearn.model_selection import StratifiedKFold, cross_val_score
 

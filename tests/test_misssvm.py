@@ -70,13 +70,6 @@ def test_scores_are_those_of_the_machine(kernel, toy):
     assert_allclose(other.objective_, model.objective_, rtol=1e-3)
 
 
-def test_bad_parameters(toy):
-    with pytest.raises(ValueError, match=r"C is 0, beta 1\.0 and gamma_factor 1\.0; give C > 0"):
-        MissSVM(C=0).fit(*toy)
-    with pytest.raises(ValueError, match="gamma_factor -1; "):
-        MissSVM(gamma_factor=-1).fit(*toy)
-
-
 def test_gamma_factor_multiplies_gamma(toy):
     X, y = toy
     two, one = MissSVM(gamma=0.3, gamma_factor=2.0).fit(X, y), MissSVM(gamma=0.6).fit(X, y)

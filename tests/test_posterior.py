@@ -130,20 +130,6 @@ def test_more_components_than_instances(bags):
     assert PosteriorEmbedding(500, random_state=0, n_init=1).fit_transform(bags).shape[1] == 32
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"mixture": "gmm"}, "mixture is 'gmm'; use one of kmeans"),
-        ({"p": 0.0}, "p is 0.0; give a positive number"),
-        ({"n_components": 0}, "n_components is 0"),
-        ({"n_init": 0}, "n_init is 0"),
-    ],
-)
-def test_wrong_parameters(wrong, says, bags):
-    with pytest.raises(ValueError, match=says):
-        PosteriorEmbedding(**wrong).fit(bags)
-
-
 def test_the_registry_learns_musk1():
     X, y = skmil.datasets.load_musk1(return_X_y=True)
     model = skmil.method("PPMM", n_init=3).fit(X[::2], y[::2])

@@ -64,15 +64,6 @@ def test_grid_with_a_number_of_levels(bags):
     assert_array_equal(cells.max(axis=0), 101)
 
 
-def test_what_is_wrong_is_said(bags):
-    with pytest.raises(ValueError, match="method is 'zscore'; use one of standard, minmax, robust"):
-        BagScaler("zscore").fit(bags)
-    with pytest.raises(ValueError, match="factor is 0"):
-        BagGrid(factor=0).fit(bags)
-    with pytest.raises(ValueError, match="levels is 0"):
-        BagGrid(levels=0).fit(bags)
-
-
 @pytest.mark.parametrize("method", ["standard", "minmax", "robust"])
 @pytest.mark.parametrize("to", [np.asarray, sparse.csr_matrix])
 def test_a_constant_feature_does_not_blow_up_a_bag_that_differs(method, to):

@@ -39,6 +39,7 @@ from skmil._checks import (
 )
 from skmil._html import bags_html
 from skmil._jit import Flat
+from skmil._parameters import start_fit
 
 
 class TableWarning(UserWarning):
@@ -348,8 +349,11 @@ def check_bags(estimator, X, *, reset: bool, tables: bool = False) -> Bags:
     of the largest bag (``largest_bag_in_``). Later bags with the same names in another order are put in
     order, dense ones made sparse and sparse ones dense.
 
-    ``tables`` takes a 2-D table, each row a bag of one instance, without a word.
+    ``tables`` takes a 2-D table, each row a bag of one instance, without a word. With ``reset`` a fit
+    begins: parameters are checked, and what an earlier fit has learned is forgotten.
     """
+    if reset:
+        start_fit(estimator)
     bags = as_bags(X, getattr(estimator, "_takes_missing", False))
     if reset:
         if not tables and is_table(X):
@@ -380,17 +384,22 @@ def _warn_table(bags: Bags) -> None:
 def check_bags_y(estimator, X, y, *, classification: bool):
     """Check bags and labels for ``fit``: (bags, codes, classes), or (bags, y, None) to regress."""
     bags = check_bags(estimator, X, reset=True)
+    return bags, *check_labels(estimator, bags, y, classification=classification)
+
+
+def check_labels(estimator, bags: Bags, y, *, classification: bool):
+    """One label per bag as (codes, classes), or one target per bag as (y, None)."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"{name} requires y to be passed, but the target y is None")
     y = check_lengths(y, bags)
     if not classification:
-        return bags, check_targets(y), None
+        return check_targets(y), None
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"all {len(y)} bags are of one class, {str(classes[0])!r}; a classifier needs two")
-    return bags, codes, classes
+    return codes, classes
 
 
 def check_weights(sample_weight, bags: Bags) -> np.ndarray:

@@ -7,6 +7,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import COUNT, POSITIVE, one_of
 from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
 
@@ -61,6 +62,12 @@ class BagScaler(_BagTransformer):
     array([[0.25]])
     """
 
+    _parameter_constraints: dict = {
+        "method": [one_of("standard", "minmax", "robust", "unit", "none")],
+        "equal_bags": ["boolean"],
+        "skip_sparse": ["boolean"],
+    }
+
     def __init__(self, method="standard", equal_bags=False, skip_sparse=False):
         self.method = method
         self.equal_bags = equal_bags
@@ -68,8 +75,6 @@ class BagScaler(_BagTransformer):
 
     def _fit(self, bags):
         weights = np.repeat(1.0 / bags.sizes, bags.sizes) if self.equal_bags else None
-        if self.method not in _STATISTICS:
-            raise ValueError(f"method is {self.method!r}; use one of {', '.join(_STATISTICS)}")
         if bags.is_sparse:
             self.center_ = np.zeros(bags.n_features)
             ones = np.ones(bags.n_features)
@@ -121,6 +126,11 @@ class BagGrid(_BagTransformer):
     (array([4]), array([0., 2., 4.]))
     """
 
+    _parameter_constraints: dict = {
+        "factor": [POSITIVE],
+        "levels": [COUNT, None],
+    }
+
     def __init__(self, factor=1.0, levels=None):
         self.factor = factor
         self.levels = levels
@@ -129,13 +139,9 @@ class BagGrid(_BagTransformer):
         X = bags.to_dense().instances
         low, high = X.min(axis=0), X.max(axis=0)
         if self.levels is not None:
-            if self.levels < 1:
-                raise ValueError(f"levels is {self.levels!r}; give at least one step, or None")
             spread = high - low
             self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
         else:
-            if not self.factor > 0:
-                raise ValueError(f"factor is {self.factor!r}; give a positive number")
             self.factor_ = np.full(X.shape[1], float(self.factor))
         self.low_ = np.rint(low * self.factor_)
         self.s_ = (np.rint(high * self.factor_) - self.low_).astype(np.int64) + 2

@@ -139,8 +139,6 @@ class Search:
         rows = np.flatnonzero(np.repeat(np.asarray(y) >= 0.5, bags.sizes))
         if self.max_starts is None or len(rows) <= self.max_starts:
             return rows
-        if self.max_starts < 1:
-            raise ValueError(f"max_starts is {self.max_starts!r}; give at least one start, or None for all")
         rng = np.random.default_rng(random_key(self.random_state))
         return np.sort(rng.choice(rows, self.max_starts, replace=False))
 

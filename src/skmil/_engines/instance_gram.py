@@ -47,8 +47,6 @@ def n_landmarks(n_components, N: int) -> int | None:
         return None if N <= EXACT else LANDMARKS
     if n_components is None:
         return None
-    if isinstance(n_components, (bool, str)) or not n_components >= 1:
-        raise ValueError(f"n_components is {n_components!r}; give 'auto', None or a positive integer")
     return min(int(n_components), N)
 
 

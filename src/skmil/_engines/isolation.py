@@ -1,13 +1,12 @@
 r"""Isolation features of bags (Xu, Ting & Zhou, KDD 2019): what kernel and embedding share."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy import sparse
 
 from skmil._engines.partitions import Forest, SparseVoronoi, Voronoi, draw
 from skmil._jit import njit
 from skmil._memo import once
+from skmil._parameters import SEED, one_of, real, whole
 from skmil._random import random_key
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
@@ -16,10 +15,23 @@ BLOCK = 4096  # instances mapped by one call; a larger bag is a block of its own
 MOST_CELLS, MOST_PARTITIONS = 2**16, 2**15 - 1  # cells fit in 16 bits, columns in 32
 
 
+# What the parameters of the kernel and of the embedding may be.
+CONSTRAINTS: dict = {
+    "n_partitions": [whole(1, MOST_PARTITIONS)],
+    "n_cells": [whole(1, MOST_CELLS)],
+    "similarity_threshold": [real(0, 1, "both"), None],
+    "partition": [one_of("voronoi", "forest")],
+    "metric": [one_of("euclidean", "relevant", "auto")],
+    "normalize": ["boolean"],
+    "random_state": SEED,
+}
+
+
 def fit_map(estimator, bags: Bags) -> None:
     """Draw the partitions that the parameters of ``estimator`` ask for; sets ``map_`` and its numbers."""
     e = estimator
-    _check(e)
+    if e.partition == "forest" and e.metric == "relevant":
+        raise ValueError("metric='relevant' needs partition='voronoi': trees know no distance")
     X = bags.instances
     N = X.shape[0]
     key = random_key(e.random_state)
@@ -122,27 +134,6 @@ def _lengths(data, starts) -> np.ndarray:
 def _mostly_zero(X) -> bool:
     nonzero = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     return nonzero < 0.1 * X.shape[0] * X.shape[1]
-
-
-def _check(e) -> None:
-    _check_count("n_partitions", e.n_partitions, MOST_PARTITIONS)
-    _check_count("n_cells", e.n_cells, MOST_CELLS)
-    for name, known in [
-        ("partition", ("voronoi", "forest")),
-        ("metric", ("euclidean", "relevant", "auto")),
-    ]:
-        if getattr(e, name) not in known:
-            raise ValueError(f"{name} is {getattr(e, name)!r}; use one of {', '.join(known)}")
-    if e.partition == "forest" and e.metric == "relevant":
-        raise ValueError("metric='relevant' needs partition='voronoi': trees know no distance")
-    epsilon = e.similarity_threshold
-    if epsilon is not None and not (isinstance(epsilon, Real) and 0 <= float(epsilon) <= 1):
-        raise ValueError(f"similarity_threshold is {epsilon!r}; give a number from 0 to 1, or None")
-
-
-def _check_count(name, value, most) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or not 1 <= int(value) <= most:
-        raise ValueError(f"{name} is {value!r}; give an integer from 1 to {most}")
 
 
 @njit

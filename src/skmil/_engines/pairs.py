@@ -6,13 +6,24 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 from skmil._checks import check_squares
 from skmil._jit import exp, njit
+from skmil._parameters import ANY, COUNT, POSITIVE, one_of
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 
 ROWS, COLUMNS = 256, 512  # a block of the instance Gram stays in the second-level cache
+
+
+_CONSTRAINTS = {
+    "kind": [one_of("rbf", "linear", "poly"), callable],
+    "gamma": [POSITIVE],
+    "degree": [COUNT],
+    "coef0": [ANY],
+    "power": [POSITIVE],
+}
 
 
 @dataclass(frozen=True)
@@ -29,9 +40,12 @@ class InstanceKernel:
 
     kind: str | Callable = "rbf"
     gamma: float = 1.0
-    degree: float = 3
+    degree: int = 3
     coef0: float = 1.0
     power: float = 1.0
+
+    def __post_init__(self):
+        validate_parameter_constraints(_CONSTRAINTS, vars(self), "InstanceKernel")
 
     def __call__(self, X, Y) -> np.ndarray:
         """Matrix of all pairs, as a dense array."""
@@ -43,12 +57,8 @@ class InstanceKernel:
             return K
         elif self.kind == "linear":
             K = _product(X, Y)
-        elif self.kind == "poly":
-            K = (self.gamma * _product(X, Y) + self.coef0) ** self.degree
         else:
-            raise ValueError(
-                f"instance kernel {self.kind!r} is unknown; use 'rbf', 'linear', 'poly' or a function"
-            )
+            K = (self.gamma * _product(X, Y) + self.coef0) ** self.degree
         if float(self.power).is_integer():
             return K if self.power == 1 else K**self.power
         return np.sign(K) * np.abs(K) ** self.power
@@ -109,18 +119,14 @@ def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:
 def resolve_gamma(gamma, bags: Bags) -> float:
     """The number behind ``gamma``: itself, "scale" (1 / (d var)) or "median" (1 / median |x-y|^2)."""
     if not isinstance(gamma, str):
-        if not gamma > 0:
-            raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
         return float(gamma)
     if gamma == "scale":
         X = bags.instances
         mean = X.mean()
         variance = (X.multiply(X) if bags.is_sparse else X * X).mean() - mean**2
         return 1.0 / (bags.n_features * variance) if variance > 0 else 1.0
-    if gamma == "median":
-        typical = _median_distance(bags)
-        return 1.0 / typical if typical > 0 else 1.0
-    raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
+    typical = _median_distance(bags)
+    return 1.0 / typical if typical > 0 else 1.0
 
 
 def gamma_of(estimator) -> float:

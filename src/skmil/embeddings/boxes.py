@@ -3,9 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from skmil._parameters import COUNT, SEED, one_of
 from skmil._threads import slices
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels.box import BoxKernel
+from skmil.preprocessing import BagGrid
 
 BLOCK = 256  # bags mapped at a time
 
@@ -49,6 +51,13 @@ class BoxEmbedding(BagEmbedding):
     ((3, 50), 1.0)
     """
 
+    _parameter_constraints: dict = {
+        "kind": [one_of("and", "min")],
+        "n_boxes": [COUNT],
+        "grid": [one_of("auto"), BagGrid, None],
+        "random_state": SEED,
+    }
+
     def __init__(self, kind="and", n_boxes=1000, grid="auto", random_state=None):
         self.kind = kind
         self.n_boxes = n_boxes
@@ -56,8 +65,6 @@ class BoxEmbedding(BagEmbedding):
         self.random_state = random_state
 
     def _fit(self, bags, y):
-        if self.kind not in ("and", "min"):
-            raise ValueError(f"kind is {self.kind!r}; use 'and' or 'min'")
         self.kernel_ = BoxKernel(
             self.kind, "shared", grid=self.grid, n_boxes=self.n_boxes, random_state=self.random_state
         ).fit(bags)

@@ -5,6 +5,7 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from skmil._engines.isolation import blocks
+from skmil._parameters import COUNT, NOT_NEGATIVE, SEED
 from skmil._threads import map_blocks
 from skmil.embeddings.base import BagEmbedding
 
@@ -55,6 +56,14 @@ class FisherEmbedding(BagEmbedding):
     >>> e.fit_transform([[[0.0], [1.0]], [[2.0], [3.0]]])[:, 1].round(3)
     array([-0.894,  0.894])
     """
+
+    _parameter_constraints: dict = {
+        "n_components": [COUNT],
+        "improved": ["boolean"],
+        "reg_covar": [NOT_NEGATIVE],
+        "max_iter": [COUNT],
+        "random_state": SEED,
+    }
 
     def __init__(self, n_components=2, improved=True, reg_covar=1e-3, max_iter=200, random_state=None):
         self.n_components = n_components

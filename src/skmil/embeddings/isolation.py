@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._engines.isolation import fit_map
+from skmil._engines.isolation import CONSTRAINTS, fit_map
 from skmil.bags import check_bags
 from skmil.embeddings.base import BagEmbedding
 
@@ -62,6 +62,8 @@ class IsolationEmbedding(BagEmbedding):
     >>> Z.shape, Z.format, Z.sum(axis=1).ravel().tolist()
     ((2, 6), 'csr', [[3.0, 3.0]])
     """
+
+    _parameter_constraints: dict = CONSTRAINTS
 
     def __init__(
         self,

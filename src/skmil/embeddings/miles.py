@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.nearest import nearest
 from skmil._engines.pairs import resolve_gamma
+from skmil._parameters import GAMMA
 from skmil.bags import check_bags
 from skmil.embeddings.base import BagEmbedding
 
@@ -46,6 +47,10 @@ class MilesEmbedding(BagEmbedding):
     array([[1.   , 1.   , 0.018],
            [0.   , 0.018, 1.   ]])
     """
+
+    _parameter_constraints: dict = {
+        "gamma": GAMMA,
+    }
 
     def __init__(self, gamma="median"):
         self.gamma = gamma

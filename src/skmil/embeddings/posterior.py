@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
 from skmil._engines.statistics import bag_means
+from skmil._parameters import COUNT, POSITIVE, SEED, naming, one_of
 from skmil._random import random_key
 from skmil._threads import map_blocks
 from skmil.bags import Bags, as_bags, check_lengths
@@ -82,6 +83,15 @@ class PosteriorEmbedding(BagEmbedding):
     (array([0.67, 1.  ]), array([1., 1.]))
     """
 
+    _parameter_constraints: dict = {
+        "n_components": [COUNT],
+        "mixture": [one_of("kmeans", *COVARIANCES)],
+        "p": [POSITIVE, None],
+        "unlabeled": [Bags, "array-like", "sparse matrix", None],
+        "n_init": [COUNT],
+        "random_state": SEED,
+    }
+
     def __init__(
         self,
         n_components=30,
@@ -99,7 +109,6 @@ class PosteriorEmbedding(BagEmbedding):
         self.random_state = random_state
 
     def _fit(self, bags, y):
-        self._check()
         X = self._all_instances(bags)
         target = None if y is None else ideal(check_lengths(y, bags))
         seeds = np.random.SeedSequence(int(random_key(self.random_state))).generate_state(self.n_init)
@@ -127,16 +136,6 @@ class PosteriorEmbedding(BagEmbedding):
         tags.input_tags.sparse = self.mixture == "kmeans"
         return tags
 
-    def _check(self) -> None:
-        kinds = ("kmeans", *COVARIANCES)
-        if self.mixture not in kinds:
-            raise ValueError(f"mixture is {self.mixture!r}; use one of {', '.join(kinds)}")
-        for name in ("n_components", "n_init"):
-            if not getattr(self, name) >= 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give at least 1")
-        if self.p is not None and not 0 < self.p < np.inf:
-            raise ValueError(f"p is {self.p!r}; give a positive number, or None to learn it")
-
     def _all_instances(self, bags: Bags):
         """What the mixture is fitted to: the training instances and those without a label."""
         if bags.is_sparse and self.mixture != "kmeans":
@@ -146,7 +145,8 @@ class PosteriorEmbedding(BagEmbedding):
             )
         if self.unlabeled is None:
             return bags.instances
-        more = as_bags(self.unlabeled).instances
+        with naming("unlabeled"):
+            more = as_bags(self.unlabeled).instances
         if more.shape[1] != bags.n_features:
             raise ValueError(f"unlabeled has {more.shape[1]} features and the bags have {bags.n_features}")
         if bags.is_sparse:

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import POSITIVE, check_parameters, naming, one_of
 from skmil.bags import Bags, as_bags, check_bags
 
 
@@ -58,6 +59,7 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _check(self, X, tables: bool = True) -> Bags:
         """Valid bags; rows of a table are bags of one instance, so that kernels also compare instances."""
+        check_parameters(self)
         return check_bags(self, X, reset=False, tables=tables) if hasattr(self, "bags_") else as_bags(X)
 
     def _fit(self, bags: Bags, y) -> None:
@@ -99,6 +101,11 @@ class _Derived(BagKernel):
 class Sum(_Derived):
     """k(P, Q) = left(P, Q) + right(P, Q); written ``left + right``."""
 
+    _parameter_constraints: dict = {
+        "left": [BagKernel],
+        "right": [BagKernel],
+    }
+
     def __init__(self, left, right):
         self.left = left
         self.right = right
@@ -112,6 +119,11 @@ class Sum(_Derived):
 
 class Product(_Derived):
     """k(P, Q) = left(P, Q) right(P, Q); written ``left * right``."""
+
+    _parameter_constraints: dict = {
+        "left": [BagKernel],
+        "right": [BagKernel],
+    }
 
     def __init__(self, left, right):
         self.left = left
@@ -136,6 +148,10 @@ class Normalized(_Derived):
            [0., 1.]])
     """
 
+    _parameter_constraints: dict = {
+        "kernel": [BagKernel],
+    }
+
     def __init__(self, kernel):
         self.kernel = kernel
 
@@ -151,6 +167,11 @@ class Normalized(_Derived):
 
 class Power(_Derived):
     r"""Sub-polynomial transform :math:`\mathrm{sign}(k)\,|k|^\rho`, which tames a dominant diagonal."""
+
+    _parameter_constraints: dict = {
+        "kernel": [BagKernel],
+        "rho": [POSITIVE],
+    }
 
     def __init__(self, kernel, rho=0.5):
         self.kernel = kernel
@@ -183,16 +204,21 @@ class EmpiricalMap(_Derived):
     features_ : array (training bags, anchors)
     """
 
+    _parameter_constraints: dict = {
+        "kernel": [BagKernel],
+        "anchors": [one_of("train"), Bags, "array-like", "sparse matrix"],
+    }
+
     def __init__(self, kernel, anchors="train"):
         self.kernel = kernel
         self.anchors = anchors
 
     def _fit(self, bags, y):
         super()._fit(bags, y)
-        given = isinstance(self.anchors, str)
-        if given and self.anchors != "train":
-            raise ValueError(f"anchors is {self.anchors!r}; give 'train' or bags")
-        self.anchors_ = bags if given else as_bags(self.anchors)
+        with naming("anchors"):
+            self.anchors_ = (
+                bags if isinstance(self.anchors, str) else check_bags(self, self.anchors, reset=False)
+            )
         self.features_ = self._map(bags)
 
     def fit_transform(self, X, y=None, **fit_params):

@@ -14,12 +14,12 @@ from skmil._engines.boxes.counter import KINDS, Counter, Plan, Report, log_grams
 from skmil._engines.boxes.exact import sweep
 from skmil._engines.boxes.space import Table, lengths, selective_first, table
 from skmil._memo import once
+from skmil._parameters import COUNT, POSITIVE, SEED, one_of, real
 from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.preprocessing import BagGrid
 
-METHODS = ("auto", "exact", "pairwise", "shared", "coverage")
 MARGIN = 0.05  # of the range of a feature, on both sides, in the continuous limit
 LEVELS = 100  # steps of the default grid where features are not integers
 
@@ -97,6 +97,18 @@ class BoxKernel(BagKernel):
            [ 8.,  9.]])
     """
 
+    _parameter_constraints: dict = {
+        "kind": [one_of(*KINDS)],
+        "method": [one_of("auto", "exact", "pairwise", "shared", "coverage")],
+        "epsilon": [real(0, 1)],
+        "delta": [real(0, 1)],
+        "power": [POSITIVE],
+        "grid": [one_of("auto"), BagGrid, None],
+        "n_boxes": [COUNT],
+        "align": [callable, None],
+        "random_state": SEED,
+    }
+
     def __init__(
         self,
         kind="and",
@@ -134,7 +146,8 @@ class BoxKernel(BagKernel):
         return self._ready(A, B)._log_grams(A, B, tuple(kinds), self)
 
     def _fit(self, bags, y):
-        self._check_parameters()
+        if self.align is not None and self.method == "shared":
+            raise ValueError("shared boxes need one coordinate system; use method='pairwise' with align")
         bags = bags.to_dense()
         self.key_ = random_key(self.random_state)
         self.report_ = Report()
@@ -274,21 +287,6 @@ class BoxKernel(BagKernel):
 
     def _plan(self) -> Plan:
         return Plan(self.method, self.epsilon, self.delta, self.key_)
-
-    def _check_parameters(self) -> None:
-        _one_of("kind", self.kind, KINDS)
-        _one_of("method", self.method, METHODS)
-        for name in ("epsilon", "delta"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give a number between 0 and 1")
-        if not self.power > 0:
-            raise ValueError(f"power is {self.power!r}; give a positive number")
-        if isinstance(self.grid, str) and self.grid != "auto":
-            raise ValueError(f"grid is {self.grid!r}; give 'auto', a BagGrid or None")
-        if self.n_boxes < 1:
-            raise ValueError(f"n_boxes is {self.n_boxes!r}; give at least one")
-        if self.align is not None and self.method == "shared":
-            raise ValueError("shared boxes need one coordinate system; use method='pairwise' with align")
 
 
 def count(P, Q=None, s=None, kind="and", method="exact") -> int:

@@ -1,7 +1,5 @@
 r"""miGraph kernel (Zhou, Sun & Li, ICML 2009)."""
 
-from numbers import Real
-
 import numpy as np
 from scipy import sparse
 
@@ -16,6 +14,7 @@ from skmil._engines.pairs import (
     resolve_gamma,
     self_sums,
 )
+from skmil._parameters import GAMMA, NOT_NEGATIVE, POSITIVE, one_of
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
@@ -63,6 +62,12 @@ class GraphKernel(BagKernel):
            [0.5, 1. ]])
     """
 
+    _parameter_constraints: dict = {
+        "threshold": [one_of("mean"), NOT_NEGATIVE],
+        "gamma": GAMMA,
+        "power": [POSITIVE],
+    }
+
     def __init__(self, threshold="mean", gamma="median", power=1.0):
         self.threshold = threshold
         self.gamma = gamma
@@ -88,10 +93,7 @@ class GraphKernel(BagKernel):
 
     def _weights(self, bags: Bags) -> np.ndarray:
         """W divided by its sum over the bag, as a column."""
-        tau = self.threshold
-        if tau != "mean" and not (isinstance(tau, Real) and float(tau) >= 0):
-            raise ValueError(f"threshold is {tau!r}; give 'mean' or a distance of at least 0")
-        parts = map_blocks(lambda i: _weights(bags[i], tau), range(len(bags)))
+        parts = map_blocks(lambda i: _weights(bags[i], self.threshold), range(len(bags)))
         return np.concatenate(parts)[:, None]
 
 

@@ -3,7 +3,7 @@ r"""Isolation kernel of instances and bags (Xu, Ting & Zhou, KDD 2019; Ting, Zhu
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._engines.isolation import fit_map, inner
+from skmil._engines.isolation import CONSTRAINTS, fit_map, inner
 from skmil.kernels.base import BagKernel
 
 
@@ -63,6 +63,8 @@ class IsolationKernel(BagKernel):
     >>> bool(K[0, 1] > K[0, 2]), float(K[0, 0].round(12))
     (True, 1.0)
     """
+
+    _parameter_constraints: dict = CONSTRAINTS
 
     def __init__(
         self,

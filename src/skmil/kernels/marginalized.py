@@ -11,13 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from skmil._engines.density import Hypotheses, Search, unit_targets
 from skmil._engines.labels import label_moments, label_overlap
 from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
-from skmil.bags import Bags, check_bags_y
+from skmil._parameters import COUNT, ESTIMATOR, GAMMA, POSITIVE, SEED, one_of
+from skmil.bags import Bags, check_labels
 from skmil.kernels.base import BagKernel, cosine
 
 __all__ = ["MarginalizedKernel", "label_overlap"]
-
-WEIGHTINGS = ("accuracy", "density")
-LABEL_KERNELS = ("auto", "equal", "linear", "gaussian")
 
 
 class MarginalizedKernel(BagKernel):
@@ -78,6 +76,17 @@ class MarginalizedKernel(BagKernel):
     np.int64(0)
     """
 
+    _parameter_constraints: dict = {
+        "weighting": [one_of("accuracy", "density")],
+        "label_kernel": [one_of("auto", "equal", "linear", "gaussian")],
+        "gamma": GAMMA,
+        "beta": [POSITIVE],
+        "estimator": ESTIMATOR,
+        "max_starts": [COUNT, None],
+        "task": [one_of("auto", "classification", "regression")],
+        "random_state": SEED,
+    }
+
     def __init__(
         self,
         weighting="accuracy",
@@ -117,13 +126,12 @@ class MarginalizedKernel(BagKernel):
         return instance_sums(A, B, self._instance(), u, v) / np.outer(rows, self._size(B, v))
 
     def _fit(self, bags, y):
-        self._check_parameters()
         regression = self._is_regression(y)
         if regression and self.label_kernel == "equal":
             raise ValueError(
                 "label_kernel is 'equal' but y are targets, two of which are never equal; use 'linear'"
             )
-        bags, codes, self.classes_ = check_bags_y(self, bags, y, classification=not regression)
+        codes, self.classes_ = check_labels(self, bags, y, classification=not regression)
         self.gamma_ = resolve_gamma(self.gamma, bags)
         if regression:
             targets = [unit_targets(codes)[0]]
@@ -190,18 +198,6 @@ class MarginalizedKernel(BagKernel):
     def _instance(self) -> InstanceKernel:
         check_is_fitted(self)
         return InstanceKernel("rbf", self.gamma_)
-
-    def _check_parameters(self) -> None:
-        if self.weighting not in WEIGHTINGS:
-            raise ValueError(f"weighting is {self.weighting!r}; use 'accuracy' or 'density'")
-        if self.label_kernel not in LABEL_KERNELS:
-            raise ValueError(
-                f"label_kernel is {self.label_kernel!r}; use one of {', '.join(LABEL_KERNELS)}"
-            )
-        if self.task not in ("auto", "classification", "regression"):
-            raise ValueError(f"task is {self.task!r}; use 'auto', 'classification' or 'regression'")
-        if not self.beta > 0:
-            raise ValueError(f"beta is {self.beta!r}; give a positive number")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

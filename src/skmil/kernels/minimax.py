@@ -3,6 +3,7 @@ r"""Minimax kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
 import numpy as np
 
 from skmil._engines.statistics import bag_extremes
+from skmil._parameters import ANY, COUNT, POSITIVE, one_of
 from skmil.kernels.base import BagKernel
 
 
@@ -17,7 +18,8 @@ class MinimaxKernel(BagKernel):
 
     Parameters
     ----------
-    degree, coef0 : float
+    degree : int
+    coef0 : float
     gamma : float or "scale"
         "scale" is one over the number of features of s, so that values stay near one.
 
@@ -32,6 +34,12 @@ class MinimaxKernel(BagKernel):
     array([[10.,  8.],
            [ 8.,  8.]])
     """
+
+    _parameter_constraints: dict = {
+        "degree": [COUNT],
+        "gamma": [POSITIVE, one_of("scale")],
+        "coef0": [ANY],
+    }
 
     def __init__(self, degree=2, gamma="scale", coef0=1.0):
         self.degree = degree

@@ -10,9 +10,8 @@ from skmil._engines.pairs import (
     resolve_gamma,
     self_sums,
 )
+from skmil._parameters import ANY, COUNT, GAMMA, POSITIVE, one_of
 from skmil.kernels.base import BagKernel, cosine
-
-NORMALIZATIONS = ("sum", "mean", "cosine")
 
 
 class SetKernel(BagKernel):
@@ -32,7 +31,8 @@ class SetKernel(BagKernel):
     gamma : float, "scale" or "median"
         Width of the RBF and scale of the polynomial kernel. "median" is one over the median squared
         distance of two instances, "scale" is 1 / (n_features * variance); both need ``fit``.
-    degree, coef0 : float
+    degree : int
+    coef0 : float
         Of the polynomial kernel :math:`(\gamma \langle a, b \rangle + c)^{degree}`.
     power : float
         The exponent p.
@@ -53,6 +53,15 @@ class SetKernel(BagKernel):
     array([[4., 2.],
            [2., 1.]])
     """
+
+    _parameter_constraints: dict = {
+        "instance": [one_of("rbf", "linear", "poly"), callable],
+        "gamma": GAMMA,
+        "degree": [COUNT],
+        "coef0": [ANY],
+        "power": [POSITIVE],
+        "normalization": [one_of("sum", "mean", "cosine")],
+    }
 
     def __init__(
         self,
@@ -81,18 +90,18 @@ class SetKernel(BagKernel):
 
     def _gram(self, A, B):
         K = pair_sums(A, B, self._instance())
-        if self._norm() == "cosine" and A is B:
+        if self.normalization == "cosine" and A is B:
             return cosine(K, K.diagonal(), K.diagonal())
         return K if self.normalization == "sum" else K / np.outer(self._size(A), self._size(B))
 
     def _diag(self, A):
-        if self._norm() == "cosine":
+        if self.normalization == "cosine":
             return np.ones(len(A))
         return self_sums(A, self._instance()) / self._size(A) ** 2
 
     def _size(self, A) -> np.ndarray:
         """f(A): what a sum over the instances of a bag is divided by."""
-        if self._norm() == "sum":
+        if self.normalization == "sum":
             return np.ones(len(A))
         if self.normalization == "mean":
             return A.sizes.astype(float)
@@ -103,10 +112,3 @@ class SetKernel(BagKernel):
         uses_gamma = isinstance(self.instance, str) and self.instance != "linear"
         gamma = gamma_of(self) if uses_gamma else 1.0
         return InstanceKernel(self.instance, gamma, self.degree, self.coef0, self.power)
-
-    def _norm(self) -> str:
-        if self.normalization not in NORMALIZATIONS:
-            raise ValueError(
-                f"normalization is {self.normalization!r}; use one of {', '.join(NORMALIZATIONS)}"
-            )
-        return self.normalization

@@ -6,6 +6,7 @@ from scipy.special import ndtr, ndtri
 
 from skmil._jit import njit
 from skmil._memo import once
+from skmil._parameters import CLASS_WEIGHT, COUNT, NOT_NEGATIVE, real
 from skmil.learners.base import BinaryBagClassifier
 
 
@@ -72,6 +73,15 @@ class APR(BinaryBagClassifier):
     array([1, 0])
     """
 
+    _parameter_constraints: dict = {
+        "tau": [real(0, 1)],
+        "epsilon": [real(0, 1)],
+        "margin": [NOT_NEGATIVE],
+        "reconsider": ["boolean"],
+        "max_rounds": [COUNT],
+        "class_weight": CLASS_WEIGHT,
+    }
+
     def __init__(
         self, tau=0.999, epsilon=0.01, margin=1.0, reconsider=False, max_rounds=20, class_weight=None
     ):
@@ -88,7 +98,6 @@ class APR(BinaryBagClassifier):
         return True
 
     def _fit(self, bags, y, w):
-        self._check()
         bags = bags.to_dense()
         positive, negative = bags[y > 0], bags[y < 0]
         weight = np.repeat(w[y < 0], negative.sizes)
@@ -118,15 +127,6 @@ class APR(BinaryBagClassifier):
         X = X.toarray() if bags.is_sparse else X
         half = (self.high_ - self.low_) / 2
         return np.min((half - np.abs(X - (self.low_ + half))) / half, axis=1)
-
-    def _check(self) -> None:
-        for name in ("tau", "epsilon"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give a probability between 0 and 1")
-        if not self.margin >= 0:
-            raise ValueError(f"margin is {self.margin!r}; a distance is not negative")
-        if not self.max_rounds >= 1:
-            raise ValueError(f"max_rounds is {self.max_rounds!r}; give at least 1")
 
 
 def grow(P: np.ndarray, offsets: np.ndarray) -> np.ndarray:

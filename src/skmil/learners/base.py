@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import naming
 from skmil._threads import slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
@@ -204,8 +205,12 @@ def class_weights(class_weight, classes, codes) -> np.ndarray:
     """One weight per bag from a ``class_weight`` parameter: None, "balanced" or a dict by label."""
     if class_weight is None:
         return np.ones(len(codes))
-    labels = classes[codes]
-    return compute_class_weight(class_weight, classes=classes, y=labels)[codes]
+    with naming("class_weight"):
+        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])
+    for c, w in zip(classes, weights, strict=True):
+        if not 0 <= w < np.inf:
+            raise ValueError(f"class_weight gives the class {str(c)!r} the weight {w:g}; give 0 or more")
+    return weights[codes]
 
 
 def positive_weights(bags: Bags, y: np.ndarray, w: np.ndarray, classes=None):

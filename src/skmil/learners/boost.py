@@ -6,10 +6,10 @@ import numpy as np
 
 from skmil._engines.nearest import nearest
 from skmil._jit import bag, njit
+from skmil._parameters import CLASS_WEIGHT, COUNT, one_of
 from skmil._threads import map_blocks, slices
 from skmil.learners.base import BinaryBagClassifier
 
-SHAPES = ("ball", "cube", "box")
 CENTRES = 64  # in one block of work
 
 
@@ -69,6 +69,12 @@ class BallBoost(BinaryBagClassifier):
     array([1, 0])
     """
 
+    _parameter_constraints: dict = {
+        "shape": [one_of("ball", "cube", "box")],
+        "n_rounds": [COUNT],
+        "class_weight": CLASS_WEIGHT,
+    }
+
     def __init__(self, shape="ball", n_rounds=50, class_weight=None):
         self.shape = shape
         self.n_rounds = n_rounds
@@ -80,8 +86,6 @@ class BallBoost(BinaryBagClassifier):
         return tags
 
     def _fit(self, bags, y, w):
-        if self.shape not in SHAPES:
-            raise ValueError(f"shape is {self.shape!r}; use one of {', '.join(SHAPES)}")
         positive = bags[y > 0]
         search = _Search(bags, positive.instances, self.shape)
         self.intercept_ = 0.5 * np.log(w[y > 0].sum() / w[y < 0].sum())

@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skmil._jit import njit
+from skmil._parameters import POSITIVE, start_fit
 
 
 class C45Partition(BaseEstimator):
@@ -43,11 +44,16 @@ class C45Partition(BaseEstimator):
     (np.float64(2.5), array([[1., 1., 0.]]))
     """
 
+    _parameter_constraints: dict = {
+        "min_weight": [POSITIVE],
+    }
+
     def __init__(self, min_weight=2.0):
         self.min_weight = min_weight
 
     def fit(self, X, y, sample_weight=None):
         """Grow the tree on instances X with classes y in {-1, +1}."""
+        start_fit(self)
         w = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         w, positive = w * len(w) / w.sum(), np.asarray(y) > 0
         nodes = [[-1, 0.0, -1, -1]]

@@ -4,8 +4,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import SEED, one_of, whole
 from skmil.bags import check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagEstimator, forwarded, positive_weights
 
@@ -51,6 +53,13 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
     >>> model.predict_proba(X[1:4:2]).shape, type(model).__name__
     ((2, 2), 'CalibratedBagClassifier')
     """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods("fit")],
+        "method": [one_of("sigmoid", "isotonic")],
+        "cv": [whole(2)],
+        "random_state": SEED,
+    }
 
     def __init__(self, estimator, method="sigmoid", cv=5, random_state=0):
         self.estimator = estimator

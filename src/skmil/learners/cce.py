@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from skmil._memo import once
+from skmil._parameters import CLASS_WEIGHT, COUNT, ESTIMATOR, SEED
 from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.learners.base import BagClassifier
@@ -30,7 +31,7 @@ class CCE(BagClassifier):
 
     Parameters
     ----------
-    n_clusters : sequence of int
+    n_clusters : int or sequence of int
         The numbers d; the number of training instances where there are fewer.
     estimator : classifier, optional
         Of binary vectors, with ``decision_function``; a linear ``SVC`` where not given.
@@ -54,6 +55,13 @@ class CCE(BagClassifier):
     >>> CCE(n_clusters=(2, 3), random_state=0).fit(X, ["yes", "no", "yes", "no"]).predict([[[9.2]]])
     array(['yes'], dtype='<U3')
     """
+
+    _parameter_constraints: dict = {
+        "n_clusters": [COUNT, "array-like"],
+        "estimator": ESTIMATOR,
+        "class_weight": CLASS_WEIGHT,
+        "random_state": SEED,
+    }
 
     def __init__(
         self, n_clusters=(5, 10, 20, 40, 80), estimator=None, class_weight=None, random_state=None
@@ -80,10 +88,10 @@ class CCE(BagClassifier):
 
 
 def _numbers(n_clusters) -> list[int]:
-    numbers = list(np.ravel(n_clusters))
-    if not numbers or any(d != int(d) or d < 1 for d in numbers):
+    numbers = np.ravel(n_clusters).tolist()
+    if not numbers or not all(COUNT.is_satisfied_by(d) for d in numbers):
         raise ValueError(f"n_clusters is {n_clusters!r}; give one or more integers of at least 1")
-    return [int(d) for d in numbers]
+    return numbers
 
 
 def _cluster(bags: Bags, d: int, seed: int) -> KMeans:

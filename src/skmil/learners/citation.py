@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.hausdorff import BagIndex, kth_smallest
+from skmil._parameters import CLASS_WEIGHT, COUNT, one_of, whole
 from skmil._threads import slices
 from skmil.bags import Bags, check_bags
 from skmil.learners.base import BagClassifier, BagRegressor
@@ -15,13 +16,9 @@ class _Citation(BaseEstimator):
 
     def _remember(self, bags: Bags) -> None:
         """Keep the bags; each cites what is at most as far away as its C-th nearest other bag."""
-        R, C = self.n_references, self.n_citers
-        if not R >= 1:
-            raise ValueError(f"n_references is {R!r}; a bag needs at least one")
-        if not C >= 0:
-            raise ValueError(f"n_citers is {C!r}; give 0 or more")
         self.index_ = BagIndex(bags, self.distance)
-        self.reach_ = self.index_.kth_distances(C) if C > 0 else np.full(len(bags), -1.0)
+        some = self.n_citers > 0
+        self.reach_ = self.index_.kth_distances(self.n_citers) if some else np.full(len(bags), -1.0)
 
     def _votes(self, bags: Bags) -> np.ndarray:
         """Sums of the ballots over the references and the citers of each bag."""
@@ -73,6 +70,13 @@ class CitationKNN(_Citation, BagClassifier):
     >>> model.predict([[[8.0]], [[2.5], [5.0]]]).tolist()
     ['far', 'near']
     """
+
+    _parameter_constraints: dict = {
+        "n_references": [COUNT],
+        "n_citers": [whole(0)],
+        "distance": [one_of("minimal", "maximal", "average")],
+        "class_weight": CLASS_WEIGHT,
+    }
 
     def __init__(self, n_references=2, n_citers=4, distance="minimal", class_weight=None):
         self.n_references = n_references
@@ -137,6 +141,12 @@ class CitationKNNRegressor(_Citation, BagRegressor):
     >>> model.fit([[[0.0], [9.0]], [[1.0]], [[2.0]]], [5.0, 1.0, 3.0]).predict([[[2.1], [4.0]]])
     array([3.])
     """
+
+    _parameter_constraints: dict = {
+        "n_references": [COUNT],
+        "n_citers": [whole(0)],
+        "distance": [one_of("minimal", "maximal", "average")],
+    }
 
     def __init__(self, n_references=2, n_citers=4, distance="minimal"):
         self.n_references = n_references

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from skmil._parameters import CLASS_WEIGHT, COUNT, POSITIVE, SEED, one_of, real, whole
 from skmil._threads import slices
 from skmil.kernels.box import LEVELS
 from skmil.learners.base import BinaryBagClassifier
@@ -72,6 +73,16 @@ class GMIL1(BinaryBagClassifier):
     True
     """
 
+    _parameter_constraints: dict = {
+        "n_clusters": [whole(1, 60)],
+        "alpha": [real(1, None)],
+        "theta": [POSITIVE],
+        "max_iter": [COUNT],
+        "grid": [one_of("auto"), BagGrid],
+        "class_weight": CLASS_WEIGHT,
+        "random_state": SEED,
+    }
+
     def __init__(
         self,
         n_clusters=30,
@@ -98,8 +109,6 @@ class GMIL1(BinaryBagClassifier):
         return self
 
     def _fit(self, bags, y, w):
-        if not self.alpha > 1 or not self.theta > 0 or not 1 <= self.n_clusters <= 60:
-            raise ValueError("alpha must be larger than 1, theta positive, n_clusters from 1 to 60")
         bags = bags.to_dense()
         whole = (bags.instances == np.rint(bags.instances)).all()
         auto = BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
@@ -188,6 +197,11 @@ class GMIL2(GMIL1):
     .. [1] Q. Tao, S. Scott, "A faster algorithm for generalized multiple-instance learning", FLAIRS 2004.
     """
 
+    _parameter_constraints: dict = {
+        **GMIL1._parameter_constraints,
+        "n_cuts": [COUNT],
+    }
+
     def __init__(
         self,
         n_cuts=6,
@@ -203,8 +217,6 @@ class GMIL2(GMIL1):
         self.n_cuts = n_cuts
 
     def _cuts(self, centers):
-        if self.n_cuts < 1:
-            raise ValueError(f"n_cuts is {self.n_cuts!r}; give at least one")
         q = (np.arange(self.n_cuts) + 0.5) / self.n_cuts
         return [np.unique(np.quantile(c, q, method="inverted_cdf")) for c in centers.T]
 

@@ -6,6 +6,7 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import CLASS_WEIGHT, COUNT, SEED, real
 from skmil.learners.base import BinaryBagClassifier
 
 CERTAIN = 30.0  # largest constant: a probability of 1e-13 is as good as none
@@ -62,6 +63,14 @@ class MILBoost(BinaryBagClassifier):
     array([1, 0])
     """
 
+    _parameter_constraints: dict = {
+        "n_rounds": [COUNT],
+        "max_depth": [COUNT],
+        "learning_rate": [real(0, 1, "right")],
+        "class_weight": CLASS_WEIGHT,
+        "random_state": SEED,
+    }
+
     def __init__(self, n_rounds=100, max_depth=1, learning_rate=0.5, class_weight=None, random_state=None):
         self.n_rounds = n_rounds
         self.max_depth = max_depth
@@ -78,8 +87,6 @@ class MILBoost(BinaryBagClassifier):
         return p / p.sum(axis=1, keepdims=True)
 
     def _fit(self, bags, y, w):
-        if not 0 < self.learning_rate <= 1:
-            raise ValueError(f"learning_rate is {self.learning_rate!r}; give a number in (0, 1]")
         likelihood = _NoisyOr(y, w, bags.offsets[:-1])
         f = np.zeros(bags.offsets[-1])
         self.intercept_ = likelihood.climb(f, np.ones_like(f), -CERTAIN, CERTAIN)

@@ -3,6 +3,7 @@ r"""MILES: embedded instance selection with a 1-norm SVM (Chen, Bi & Wang, PAMI 
 import numpy as np
 from scipy.optimize import linprog
 
+from skmil._parameters import CLASS_WEIGHT, GAMMA, POSITIVE
 from skmil.embeddings.miles import MilesEmbedding
 from skmil.learners.base import BinaryBagClassifier
 
@@ -59,14 +60,18 @@ class MILES(BinaryBagClassifier):
     (array([2]), array([5.3]))
     """
 
+    _parameter_constraints: dict = {
+        "gamma": GAMMA,
+        "C": [POSITIVE],
+        "class_weight": CLASS_WEIGHT,
+    }
+
     def __init__(self, gamma="median", C=3.0, class_weight=None):
         self.gamma = gamma
         self.C = C
         self.class_weight = class_weight
 
     def _fit(self, bags, y, w):
-        if not self.C > 0:
-            raise ValueError(f"C is {self.C!r}; give a positive number")
         embedding = MilesEmbedding(self.gamma)
         Z = embedding.fit_transform(bags)
         coef, self.intercept_, self.objective_ = one_norm_svm(Z, y, self.C * w)

@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from skmil._engines.pairs import InstanceKernel, instance_sums, resolve_gamma
+from skmil._parameters import CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, POSITIVE, one_of
 from skmil.bags import Bags
 from skmil.learners.base import BinaryBagClassifier
 
@@ -66,6 +67,17 @@ class MissSVM(BinaryBagClassifier):
     (array([1, 0]), array([False,  True]))
     """
 
+    _parameter_constraints: dict = {
+        "kernel": [one_of("rbf", "linear", "poly")],
+        "gamma": GAMMA,
+        "gamma_factor": [POSITIVE],
+        "C": [POSITIVE],
+        "beta": [NOT_NEGATIVE],
+        "class_weight": CLASS_WEIGHT,
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+    }
+
     def __init__(
         self,
         kernel="rbf",
@@ -99,11 +111,6 @@ class MissSVM(BinaryBagClassifier):
         return True
 
     def _fit(self, bags, y, w):
-        if not self.C > 0 or not self.beta >= 0 or not self.gamma_factor > 0:
-            raise ValueError(
-                f"C is {self.C!r}, beta {self.beta!r} and gamma_factor {self.gamma_factor!r}; "
-                "give C > 0, beta >= 0 and gamma_factor > 0"
-            )
         self.gamma_ = self.gamma_factor * resolve_gamma(self.gamma, bags)
         problem = _Problem(bags, y, w, self.beta)
         self.svm_ = self._machine(bags, *problem.start())

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.svm import SVC
 
+from skmil._parameters import CLASS_WEIGHT, ESTIMATOR, one_of
 from skmil.learners.base import BinaryBagClassifier
 
 _POOLING = {"max": np.maximum.reduceat, "mean": np.add.reduceat}
@@ -33,6 +34,12 @@ class SIL(BinaryBagClassifier):
     array([1, 0])
     """
 
+    _parameter_constraints: dict = {
+        "estimator": ESTIMATOR,
+        "pooling": [one_of("max", "mean")],
+        "class_weight": CLASS_WEIGHT,
+    }
+
     def __init__(self, estimator=None, pooling="max", class_weight=None):
         self.estimator = estimator
         self.pooling = pooling
@@ -44,8 +51,6 @@ class SIL(BinaryBagClassifier):
         return self.pooling == "max"
 
     def _fit(self, bags, y, w):
-        if self.pooling not in _POOLING:
-            raise ValueError(f"pooling is {self.pooling!r}; use 'max' or 'mean'")
         estimator = SVC() if self.estimator is None else self.estimator
         weights = {} if np.all(w == w[0]) else {"sample_weight": np.repeat(w, bags.sizes)}
         self.estimator_ = clone(estimator).fit(bags.instances, np.repeat(y, bags.sizes), **weights)

@@ -6,7 +6,9 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._memo import is_searching, once
+from skmil._parameters import CLASS_WEIGHT, NOT_NEGATIVE, POSITIVE, SEED, SVM_ITERATIONS
 from skmil.bags import check_bags
+from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
@@ -86,6 +88,15 @@ class BagSVC(_BagSVM, BagClassifier):
     True
     """
 
+    _parameter_constraints: dict = {
+        "kernel": [BagKernel, None],
+        "C": [POSITIVE],
+        "class_weight": CLASS_WEIGHT,
+        "tol": [POSITIVE],
+        "max_iter": SVM_ITERATIONS,
+        "random_state": SEED,
+    }
+
     def __init__(
         self,
         kernel=None,
@@ -144,6 +155,14 @@ class BagSVR(_BagSVM, BagRegressor):
     ----------
     kernel_, support_, support_bags_, svm_ : as in ``BagSVC``
     """
+
+    _parameter_constraints: dict = {
+        "kernel": [BagKernel, None],
+        "C": [POSITIVE],
+        "epsilon": [NOT_NEGATIVE],
+        "tol": [POSITIVE],
+        "max_iter": SVM_ITERATIONS,
+    }
 
     def __init__(self, kernel=None, C=1.0, epsilon=0.1, tol=1e-3, max_iter=-1):
         self.kernel = kernel

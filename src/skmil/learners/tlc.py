@@ -4,7 +4,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.utils._param_validation import HasMethods
 
+from skmil._parameters import CLASS_WEIGHT, COUNT, ESTIMATOR
 from skmil.learners.base import BinaryBagClassifier
 from skmil.learners.c45 import C45Partition
 
@@ -54,6 +56,13 @@ class TLC(BinaryBagClassifier):
     >>> TLC().fit(X, [1, 0, 1, 0, 1, 0]).predict([[[0.2], [1.0]], [[0.1]]])
     array([1, 0])
     """
+
+    _parameter_constraints: dict = {
+        "tree": [HasMethods(["fit", "decision_path"]), None],
+        "estimator": ESTIMATOR,
+        "n_rounds": [COUNT],
+        "class_weight": CLASS_WEIGHT,
+    }
 
     def __init__(self, tree=None, estimator=None, n_rounds=30, class_weight=None):
         self.tree = tree

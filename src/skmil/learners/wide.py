@@ -7,7 +7,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from skmil.learners.base import positive_weights
+from skmil._parameters import CLASS_WEIGHT, POSITIVE, SVM_ITERATIONS, start_fit
+from skmil.learners.base import class_weights, positive_weights
 
 
 class WideLinearSVC(ClassifierMixin, BaseEstimator):
@@ -36,6 +37,13 @@ class WideLinearSVC(ClassifierMixin, BaseEstimator):
     array(['b'], dtype='<U1')
     """
 
+    _parameter_constraints: dict = {
+        "C": [POSITIVE],
+        "class_weight": CLASS_WEIGHT,
+        "tol": [POSITIVE],
+        "max_iter": SVM_ITERATIONS,
+    }
+
     def __init__(self, C=1.0, class_weight=None, tol=1e-3, max_iter=-1):
         self.C = C
         self.class_weight = class_weight
@@ -44,12 +52,14 @@ class WideLinearSVC(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Train on the inner products of the rows; more than two classes go one against one."""
+        start_fit(self)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         w = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         # libsvm drops rows without weight itself, but then numbers the columns of the matrix anew.
         rows = np.flatnonzero(w)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        class_weights(self.class_weight, self.classes_, codes)  # SVC takes them, whatever they are
         X, codes, w = positive_weights(X, codes, w, self.classes_)
         svc = SVC(
             kernel="precomputed",

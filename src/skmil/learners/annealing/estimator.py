@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from skmil._engines import instance_gram
 from skmil._engines.pairs import InstanceKernel, resolve_gamma
+from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, one_of, real
 from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
 from skmil.learners.annealing.dual import DualMachine
@@ -63,7 +64,8 @@ class AnnealedSVM(BinaryBagClassifier):
     gamma_factor : float
         Multiplies ``gamma``. With "median", 0.5 is the width of [1]_: :math:`\exp(-d^2 / 2 \sigma^2)` where
         :math:`\sigma` is the median distance; 0.125 and 2 are twice and half that width.
-    degree, coef0 : float
+    degree : int
+    coef0 : float
         Of "poly".
     start_temperature : float or None
         In units of C. ``None`` is the heuristic without annealing.
@@ -126,6 +128,26 @@ class AnnealedSVM(BinaryBagClassifier):
     True
     """
 
+    _parameter_constraints: dict = {
+        "assumption": [one_of(*ASSUMPTIONS)],
+        "loss": [one_of(*LOSSES)],
+        "C": [POSITIVE],
+        "kernel": [one_of("rbf", "linear", "poly"), InstanceKernel, callable],
+        "gamma": GAMMA,
+        "gamma_factor": [POSITIVE],
+        "degree": [COUNT],
+        "coef0": [ANY],
+        "start_temperature": [POSITIVE, None],
+        "cooling": [real(1, None)],
+        "positive_share": [real(0, 1, "right"), one_of("cv"), None],
+        "share_cost": [POSITIVE],
+        "n_components": [COUNT, one_of("auto"), None],
+        "class_weight": CLASS_WEIGHT,
+        "tol": [POSITIVE],
+        "max_iter": [COUNT],
+        "random_state": SEED,
+    }
+
     def __init__(
         self,
         assumption="labels",
@@ -172,7 +194,8 @@ class AnnealedSVM(BinaryBagClassifier):
         return len(self.history_["objective"])
 
     def _fit(self, bags, y, w):
-        self._check_parameters()
+        if self.positive_share is not None and self.assumption != "labels":
+            raise ValueError(f"positive_share needs assumption='labels', not {self.assumption!r}")
         by_cv = isinstance(self.positive_share, str)
         self.positive_share_ = self._choose_share(bags, y, w) if by_cv else self.positive_share
         with one_blas_thread():
@@ -198,32 +221,6 @@ class AnnealedSVM(BinaryBagClassifier):
         if not len(self.coef_):
             return np.full(X.shape[0], self.intercept_)
         return instance_gram.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
-
-    def _check_parameters(self) -> None:
-        for name, known in (("assumption", ASSUMPTIONS), ("loss", LOSSES)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(known)}")
-        above_zero = ("C", "tol", "max_iter", "share_cost", "gamma_factor")
-        for name, least in (("cooling", 1), *((name, 0) for name in above_zero)):
-            if not getattr(self, name) > least:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give a number above {least}")
-        if self.start_temperature is not None and not self.start_temperature > 0:
-            raise ValueError(
-                f"start_temperature is {self.start_temperature!r}; give a positive number, "
-                "or None for no annealing"
-            )
-        self._check_share()
-
-    def _check_share(self) -> None:
-        share = self.positive_share
-        if share is None or share == "cv":
-            allowed = True
-        else:
-            allowed = not isinstance(share, (str, bool)) and 0 < share <= 1
-        if not allowed:
-            raise ValueError(f"positive_share is {share!r}; give a number in (0, 1], 'cv' or None")
-        if share is not None and self.assumption != "labels":
-            raise ValueError(f"positive_share needs assumption='labels', not {self.assumption!r}")
 
     def _choose_share(self, bags, y, w) -> float:
         """The share of best accuracy on held-out training bags; the middle one among equals."""

@@ -7,6 +7,11 @@ class _Heuristic(AnnealedSVM):
     """``AnnealedSVM`` without annealing and with one assumption."""
 
     _assumption: str
+    _parameter_constraints: dict = {
+        name: allowed
+        for name, allowed in AnnealedSVM._parameter_constraints.items()
+        if name not in ("assumption", "start_temperature", "cooling", "positive_share", "share_cost")
+    }
 
     def __init__(
         self,

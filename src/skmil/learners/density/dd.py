@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import Search, unit_targets
 from skmil._engines.pairs import resolve_gamma
+from skmil._parameters import CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, SEED, one_of, real
 from skmil.bags import check_bags
 from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier
 
@@ -15,6 +16,15 @@ class _Density(BagEstimator):
     """What the four learners share: the search for hypotheses, and the best one of them."""
 
     _pooling, _em = "noisy-or", False
+    _parameter_constraints: dict = {
+        "gamma": GAMMA,
+        "feature_scaling": ["boolean"],
+        "max_starts": [COUNT, None],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+        "verbose": ["verbose", callable],
+        "random_state": SEED,
+    }
     gamma: Any
     feature_scaling: bool
     max_starts: int | None
@@ -114,6 +124,12 @@ class DD(_Density, BinaryBagClassifier):
     array([3.])
     """
 
+    _parameter_constraints: dict = {
+        **_Density._parameter_constraints,
+        "threshold": [one_of("train"), real(0, 1, "both")],
+        "class_weight": CLASS_WEIGHT,
+    }
+
     def __init__(
         self,
         gamma="median",
@@ -139,8 +155,6 @@ class DD(_Density, BinaryBagClassifier):
     def _fit(self, bags, y, w):
         self._search(bags, (y > 0).astype(float), w)
         trained = isinstance(self.threshold, str)
-        if trained and self.threshold != "train":
-            raise ValueError(f"threshold is {self.threshold!r}; give 'train' or a number")
         self.threshold_ = best_cut(self._bag_probability(bags), y, w) if trained else self.threshold
 
     def _decision(self, bags):

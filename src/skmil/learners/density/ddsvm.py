@@ -5,6 +5,7 @@ from sklearn.svm import SVC
 
 from skmil._engines.density import Search
 from skmil._engines.pairs import resolve_gamma
+from skmil._parameters import CLASS_WEIGHT, COUNT, NOT_NEGATIVE, POSITIVE, SEED, one_of
 from skmil.learners.base import BinaryBagClassifier
 
 
@@ -44,6 +45,18 @@ class DDSVM(BinaryBagClassifier):
     >>> DDSVM().fit(X, [1, 1, 0, 0]).predict([[[3.0], [5.0]], [[0.1], [5.1]]])
     array([1, 0])
     """
+
+    _parameter_constraints: dict = {
+        "C": [POSITIVE],
+        "gamma": [POSITIVE, one_of("scale")],
+        "feature_scaling": ["boolean"],
+        "max_starts": [COUNT, None],
+        "max_iter": [COUNT],
+        "tol": [NOT_NEGATIVE],
+        "verbose": ["verbose", callable],
+        "random_state": SEED,
+        "class_weight": CLASS_WEIGHT,
+    }
 
     def __init__(
         self,

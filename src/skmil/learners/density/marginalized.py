@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import unit_targets
+from skmil._parameters import CLASS_WEIGHT, NOT_NEGATIVE, POSITIVE
 from skmil.bags import check_bags
 from skmil.kernels.marginalized import MarginalizedKernel
 from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier
@@ -48,6 +49,12 @@ class MarginalizedSVC(_Marginalized, BinaryBagClassifier):
     np.int64(1)
     """
 
+    _parameter_constraints: dict = {
+        "kernel": [MarginalizedKernel, None],
+        "C": [POSITIVE],
+        "class_weight": CLASS_WEIGHT,
+    }
+
     def __init__(self, kernel=None, C=10.0, class_weight=None):
         self.kernel = kernel
         self.C = C
@@ -76,6 +83,12 @@ class MarginalizedSVR(_Marginalized, BagRegressor):
     ----------
     svm_ : the fitted ``BagSVR``
     """
+
+    _parameter_constraints: dict = {
+        "kernel": [MarginalizedKernel, None],
+        "C": [POSITIVE],
+        "epsilon": [NOT_NEGATIVE],
+    }
 
     def __init__(self, kernel=None, C=10.0, epsilon=0.05):
         self.kernel = kernel
