@@ -180,8 +180,6 @@ def test_threshold_is_the_best_cut():
     assert best_cut(P, np.array([1, -1, 1, -1, -1]), np.array([1, 9, 1, 1, 1.0])) > 0.8
     X, y = planted(2, 2, seed=8)
     assert DD(threshold=0.5).fit(X, y).threshold_ == 0.5
-    with pytest.raises(ValueError, match="threshold is 'half'"):
-        DD(threshold="half").fit(X, y)
 
 
 def test_fixed_scales_stay():

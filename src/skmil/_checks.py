@@ -223,6 +223,14 @@ def read_only(table):
     return view
 
 
+def shares_memory(table, given) -> bool:
+    """Whether writing to what was given would change the table."""
+    if sparse.issparse(table):
+        values = getattr(given, "data", None)
+        return isinstance(values, np.ndarray) and np.may_share_memory(table.data, values)
+    return isinstance(given, np.ndarray) and np.may_share_memory(table, given)
+
+
 def bag_name(i: int, names) -> str:
     return f"bag {i}" if names is None else f"bag {i} ({str(names[i])!r})"
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from skmil._checks import (
     refuse_table,
     refuse_text,
     remember,
+    shares_memory,
 )
 from skmil._html import bags_html
 from skmil._jit import Flat
@@ -79,6 +81,8 @@ class Bags:
     (1, [2, 1], ['a', 'b'])
     """
 
+    _shared = False  # whether someone else may write to the arrays
+
     def __init__(self, instances, offsets, ids=None, feature_names=None, missing=False):
         self.offsets = check_offsets(offsets)
         self._ids = check_names(ids, len(self), "ids", "bags")
@@ -86,6 +90,7 @@ class Bags:
         self.missing = missing
         names = check_names(feature_names, self.n_features, "feature_names", "features")
         self.feature_names = None if names is None else names.astype(str)
+        self._shared = shares_memory(self.instances, instances) or shares_memory(self.offsets, offsets)
 
     @classmethod
     def from_list(cls, bags, ids=None, feature_names=None, missing=False) -> "Bags":
@@ -93,7 +98,9 @@ class Bags:
         arrays = check_list(bags, ids)
         offsets = np.cumsum([0] + [a.shape[0] for a in arrays])
         stack = sparse.vstack if sparse.issparse(arrays[0]) else np.concatenate
-        return cls(stack(arrays), offsets, ids, feature_names, missing)
+        made = cls(stack(arrays), offsets, ids, feature_names, missing)
+        made._shared = False
+        return made
 
     @classmethod
     def from_table(cls, X, bag_ids, feature_names=None, missing=False) -> "Bags":
@@ -238,6 +245,14 @@ class Bags:
         """Same bags with a dense table."""
         return self.with_instances(self.instances.toarray()) if self.is_sparse else self
 
+    def owned(self) -> "Bags":
+        """Same bags in memory that nobody else writes to: what a fitted model may keep."""
+        if not self._shared:
+            return self
+        part = copy(self)
+        part.instances, part.offsets = read_only(self.instances.copy()), read_only(self.offsets.copy())
+        return part
+
     def describe(self, i: int) -> str:
         """Name bag ``i`` for an error message: its number and, where it has one, its id."""
         return bag_name(i, self._ids)
@@ -278,7 +293,12 @@ class Bags:
         part.instances = read_only(self.instances[rows])
         part.offsets, part._ids = read_only(offsets), ids if self._ids is not None else index
         part.feature_names, part.missing = self.feature_names, self.missing
+        part._shared = self._shared and isinstance(rows, slice)
         return part
+
+    def __getstate__(self):
+        """Everything but whose the memory is: a copy has its own."""
+        return {k: v for k, v in vars(self).items() if k != "_shared"}
 
     def __setstate__(self, state):
         """Make the arrays of an unpickled copy read-only again, as compiled code was typed for."""

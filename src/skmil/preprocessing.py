@@ -11,6 +11,9 @@ from skmil._parameters import COUNT, POSITIVE, one_of
 from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
 
+LEVELS = 100  # steps of the grid where features are not integers
+MOST_STEPS = 2.0**53  # whole numbers up to here are float64 numbers
+
 
 class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Bags in, bags out."""
@@ -135,19 +138,41 @@ class BagGrid(_BagTransformer):
         self.factor = factor
         self.levels = levels
 
+    @classmethod
+    def suited(cls, bags: Bags) -> "BagGrid":
+        """The grid that "auto" means: integers as they are, other features in 100 steps."""
+        X = bags.to_dense().instances
+        whole = (X == np.rint(X)).all() and np.abs(X).max() < MOST_STEPS
+        return cls(factor=1.0) if whole else cls(levels=LEVELS)
+
     def _fit(self, bags):
         X = bags.to_dense().instances
         low, high = X.min(axis=0), X.max(axis=0)
-        if self.levels is not None:
-            spread = high - low
-            self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
-        else:
-            self.factor_ = np.full(X.shape[1], float(self.factor))
-        self.low_ = np.rint(low * self.factor_)
-        self.s_ = (np.rint(high * self.factor_) - self.low_).astype(np.int64) + 2
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            if self.levels is not None:
+                spread = high - low
+                self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
+            else:
+                self.factor_ = np.full(X.shape[1], float(self.factor))
+            self.low_ = np.rint(low * self.factor_)
+            steps = np.rint(high * self.factor_) - self.low_
+        self._check_steps(steps, low, high)
+        self.s_ = steps.astype(np.int64) + 2
+
+    def _check_steps(self, steps, low, high) -> None:
+        """Refuse a feature with more steps than float64 has whole numbers."""
+        with np.errstate(over="ignore"):
+            fits = (steps < MOST_STEPS) & np.isfinite(high - low)
+        if not fits.all():
+            k = int(np.argmin(fits))
+            raise ValueError(
+                f"feature {k} runs from {low[k]:.3g} to {high[k]:.3g}, more steps of 1 / "
+                f"{self.factor_[k]:.3g} than can be told apart; give levels, a smaller factor, or scale it"
+            )
 
     def _transform(self, bags):
-        X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1
+        with np.errstate(over="ignore"):  # infinitely far outside is outside
+            X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1
         return bags.with_instances(np.clip(X, 0, self.s_))
 
 

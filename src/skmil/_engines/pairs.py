@@ -121,12 +121,19 @@ def resolve_gamma(gamma, bags: Bags) -> float:
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "scale":
-        X = bags.instances
-        mean = X.mean()
-        variance = (X.multiply(X) if bags.is_sparse else X * X).mean() - mean**2
+        variance = _variance(bags.instances)
         return 1.0 / (bags.n_features * variance) if variance > 0 else 1.0
     typical = _median_distance(bags)
     return 1.0 / typical if typical > 0 else 1.0
+
+
+def _variance(X) -> float:
+    """Variance of all entries, in two passes: the mean square less the squared mean drowns far from 0."""
+    mean = float(X.mean())
+    if not sparse.issparse(X):
+        return float(np.square(X - mean).mean())
+    size = X.shape[0] * X.shape[1]
+    return float((np.square(X.data - mean).sum() + (size - X.nnz) * mean**2) / size)
 
 
 def gamma_of(estimator) -> float:

@@ -83,7 +83,7 @@ class MilesEmbedding(BagEmbedding):
 
     def _fit(self, bags, y):
         self.gamma_ = resolve_gamma(self.gamma, bags)
-        self.prototypes_, self.owner_ = bags.instances, bags.owner
+        self.prototypes_, self.owner_ = bags.owned().instances, bags.owner
 
     def _transform(self, bags):
         return np.exp(-self.gamma_ * nearest(bags, self.prototypes_))

@@ -20,7 +20,7 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def fit(self, X, y=None):
         """Learn what the kernel needs from the training bags, and keep them for ``transform``."""
-        bags = check_bags(self, X, reset=True, tables=True)
+        bags = check_bags(self, X, reset=True, tables=True).owned()
         self._fit(bags, y)
         self.bags_ = bags
         return self
@@ -50,6 +50,10 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def restrict(self, rows) -> None:
         """Forget all training bags but those in ``rows``: ``transform`` has no other columns any more."""
         self.bags_ = self.bags_[rows]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """A kernel is fitted once it has training bags; a call may leave a report before."""
+        return hasattr(self, "bags_")
 
     def __add__(self, other):
         return Sum(self, other)
@@ -92,6 +96,15 @@ class _Derived(BagKernel):
         for name, k in self.get_params(deep=False).items():
             if isinstance(k, BagKernel):
                 setattr(self, f"{name}_", clone(k).fit(bags, y))
+
+    def restrict(self, rows):
+        """Forget all training bags but those in ``rows``, in every part too."""
+        super().restrict(rows)
+        for name in self.get_params(deep=False):
+            part = getattr(self, f"{name}_", None)
+            if isinstance(part, BagKernel):
+                part.restrict(rows)
+                part.bags_ = self.bags_
 
     def _part(self, name: str) -> BagKernel:
         """The fitted part; the given one where nothing was fitted and nothing needs to be."""
@@ -215,10 +228,10 @@ class EmpiricalMap(_Derived):
 
     def _fit(self, bags, y):
         super()._fit(bags, y)
-        with naming("anchors"):
-            self.anchors_ = (
-                bags if isinstance(self.anchors, str) else check_bags(self, self.anchors, reset=False)
-            )
+        self.anchors_ = bags
+        if not isinstance(self.anchors, str):
+            with naming("anchors"):
+                self.anchors_ = check_bags(self, self.anchors, reset=False).owned()
         self.features_ = self._map(bags)
 
     def fit_transform(self, X, y=None, **fit_params):

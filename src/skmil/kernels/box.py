@@ -21,7 +21,6 @@ from skmil.kernels.base import BagKernel
 from skmil.preprocessing import BagGrid
 
 MARGIN = 0.05  # of the range of a feature, on both sides, in the continuous limit
-LEVELS = 100  # steps of the default grid where features are not integers
 
 
 class BoxKernel(BagKernel):
@@ -161,21 +160,23 @@ class BoxKernel(BagKernel):
 
     def _fit_space(self, bags: Bags) -> None:
         """Where corners of boxes may lie."""
-        self.grid_ = None if self.grid is None else clone(self._chosen_grid(bags)).fit(bags)
-        if self.grid_ is None:
+        if self.grid is None:
+            self.grid_ = None
             low, high = bags.instances.min(axis=0), bags.instances.max(axis=0)
-            margin = MARGIN * np.where(high > low, high - low, 1.0)
+            with np.errstate(over="ignore"):
+                margin = MARGIN * np.where(high > low, high - low, 1.0)
             self.range_ = low, high
             self.low_, self.high_ = low - margin, high + margin
+            if not np.isfinite(self.high_ - self.low_).all():
+                k = int(np.argmin(np.isfinite(self.high_ - self.low_)))
+                raise ValueError(
+                    f"feature {k} runs from {low[k]:.3g} to {high[k]:.3g}, too far for volumes; scale it"
+                )
         else:
+            grid = BagGrid.suited(bags) if isinstance(self.grid, str) else clone(self.grid)
+            self.grid_ = grid.fit(bags)
             self.low_, self.high_ = -np.ones(bags.n_features), self.grid_.s_ + 1.0
         self.order_ = np.arange(2 * bags.n_features)
-
-    def _chosen_grid(self, bags: Bags) -> BagGrid:
-        if not isinstance(self.grid, str):
-            return self.grid
-        whole = (bags.instances == np.rint(bags.instances)).all()
-        return BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
 
     def _fit_shared(self, T: Table) -> None:
         """Draw the boxes of ``method="shared"`` and weigh them by the training instances they hold."""

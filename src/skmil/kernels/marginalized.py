@@ -252,7 +252,7 @@ def _fitted(estimator, bags: Bags, y: np.ndarray):
     model = clone(estimator)
     if hasattr(model, "score_instances") or hasattr(model, "instance_probability"):
         return model.fit(bags, y)
-    return model.fit(bags.instances, np.repeat(y, bags.sizes))
+    return model.fit(bags.owned().instances, np.repeat(y, bags.sizes))
 
 
 def _check_answers(model, regression: bool) -> None:

@@ -37,6 +37,9 @@ class BagEstimator(BaseEstimator, metaclass=ABCMeta):
     def _output(self, bags: Bags) -> np.ndarray:
         """The number(s) that ``leave_one_out`` watches."""
 
+    def _renumber(self, bags: Bags, rows: np.ndarray) -> None:
+        """Let learned numbers of bags mean all that were given, of which only ``rows`` had a weight."""
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -58,6 +61,8 @@ class BagClassifier(ClassifierMixin, BagEstimator):
         w = check_weights(sample_weight, bags)
         w = w * class_weights(getattr(self, "class_weight", None), self.classes_, codes)
         self._fit_classes(*positive_weights(bags, codes, w, self.classes_))
+        if not w.all():
+            self._renumber(bags, np.flatnonzero(w))
         return self
 
     def decision_function(self, X) -> np.ndarray:
@@ -132,6 +137,10 @@ class BinaryBagClassifier(BagClassifier):
         """+1 where ``classes_[1]`` is the positive class, -1 where ``classes_[0]`` is."""
         return 2 * self.positive_ - 1
 
+    def _renumber(self, bags, rows):
+        for part in getattr(self, "estimators_", []):
+            part._renumber(bags, rows)
+
 
 class BagRegressor(RegressorMixin, BagEstimator):
     """A regressor on bags; a subclass writes ``_fit(bags, y, w)`` and ``_predict(bags)``."""
@@ -141,6 +150,8 @@ class BagRegressor(RegressorMixin, BagEstimator):
         bags, y, _ = check_bags_y(self, X, y, classification=False)
         w = check_weights(sample_weight, bags)
         self._fit(*positive_weights(bags, y, w))
+        if not w.all():
+            self._renumber(bags, np.flatnonzero(w))
         return self
 
     def predict(self, X) -> np.ndarray:
@@ -194,6 +205,13 @@ def positive_class(classes) -> int:
     first, last = (str(c).lower() for c in classes)
     denied = {f"{no}{link}{first}" for no in NEGATIONS for link in ("", " ", "-", "_")}
     return 0 if last in denied else 1
+
+
+def renumber(model, bags: Bags, rows: np.ndarray) -> None:
+    """``_renumber`` of a model, or of the last step of a pipeline, where there is one."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if hasattr(last, "_renumber"):
+        last._renumber(bags, rows)
 
 
 def winners(decision: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._parameters import SEED, one_of, whole
 from skmil.bags import check_bags, check_bags_y, check_weights
-from skmil.learners.base import BagEstimator, forwarded, positive_weights
+from skmil.learners.base import BagEstimator, forwarded, positive_weights, renumber
 
 
 class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
@@ -71,6 +71,7 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         """Fit the method on all bags, and the sigmoid on bags that were left out."""
         bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
         w = check_weights(sample_weight, bags)
+        given, rows = bags, np.flatnonzero(w)
         bags, codes, w = positive_weights(bags, codes, w, self.classes_)
         weights = {} if sample_weight is None else {"sample_weight": w}
         inner = CalibratedClassifierCV(
@@ -78,6 +79,7 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         )
         self.calibrated_ = inner.fit(bags, self.classes_[codes], **weights)
         self.estimator_ = inner.calibrated_classifiers_[0].estimator
+        renumber(self.estimator_, given, rows)
         return self
 
     def predict_proba(self, X) -> np.ndarray:

@@ -6,7 +6,6 @@ from sklearn.cluster import KMeans
 
 from skmil._parameters import CLASS_WEIGHT, COUNT, POSITIVE, SEED, one_of, real, whole
 from skmil._threads import slices
-from skmil.kernels.box import LEVELS
 from skmil.learners.base import BinaryBagClassifier
 from skmil.preprocessing import BagGrid
 
@@ -110,9 +109,8 @@ class GMIL1(BinaryBagClassifier):
 
     def _fit(self, bags, y, w):
         bags = bags.to_dense()
-        whole = (bags.instances == np.rint(bags.instances)).all()
-        auto = BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
-        self.grid_ = (auto if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
+        grid = BagGrid.suited(bags) if isinstance(self.grid, str) else clone(self.grid)
+        self.grid_ = grid.fit(bags)
         points = self.grid_.transform(bags).instances
         n_points = len(np.unique(points, axis=0))
         clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state).fit(

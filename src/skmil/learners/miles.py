@@ -81,6 +81,12 @@ class MILES(BinaryBagClassifier):
         self.selected_instances_ = self.embedding_.prototypes_
         self.selected_bags_ = self.embedding_.owner_
 
+    def _renumber(self, bags, rows):
+        super()._renumber(bags, rows)
+        if hasattr(self, "selected_"):
+            self.selected_ = np.flatnonzero(np.isin(bags.owner, rows))[self.selected_]
+            self.selected_bags_ = rows[self.selected_bags_]
+
     def _decision(self, bags):
         return self.embedding_.transform(bags) @ self.coef_ + self.intercept_
 

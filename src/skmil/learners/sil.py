@@ -53,7 +53,7 @@ class SIL(BinaryBagClassifier):
     def _fit(self, bags, y, w):
         estimator = SVC() if self.estimator is None else self.estimator
         weights = {} if np.all(w == w[0]) else {"sample_weight": np.repeat(w, bags.sizes)}
-        self.estimator_ = clone(estimator).fit(bags.instances, np.repeat(y, bags.sizes), **weights)
+        self.estimator_ = clone(estimator).fit(bags.owned().instances, np.repeat(y, bags.sizes), **weights)
 
     def _decision(self, bags):
         pooled = _POOLING[self.pooling](self._instances(bags), bags.offsets[:-1])

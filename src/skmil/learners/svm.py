@@ -18,6 +18,7 @@ class _BagSVM(BagEstimator):
 
     def _fit_kernel(self, bags, y) -> np.ndarray:
         kernel = SetKernel() if self.kernel is None else self.kernel
+        bags = bags.owned()
         self.kernel_, K = once(_fitted, kernel, bags, y)
         self.kernel_.bags_ = bags
         return K
@@ -29,8 +30,11 @@ class _BagSVM(BagEstimator):
         self.n_bags_ = len(bags)
         self.n_iter_ = machine.n_iter_
         # The machines of a search are all asked for the same rows: those of all bags serve every one.
-        self.kept_ = slice(None) if is_searching() else self.support_
+        self.kept_ = slice(None) if is_searching() else machine.support_
         self.kernel_.restrict(self.kept_ if len(self.support_) else slice(0, 1))
+
+    def _renumber(self, bags, rows):
+        self.support_ = rows[self.support_]
 
     def _rows(self, bags) -> np.ndarray:
         """K(bags, training bags) with zeros where libsvm does not look: not a support bag."""
@@ -47,7 +51,8 @@ class _BagSVM(BagEstimator):
     def support_bags_(self):
         """The training bags that prediction needs."""
         bags = self.kernel_.bags_
-        return bags[self.support_] if isinstance(self.kept_, slice) and len(self.support_) else bags
+        every = isinstance(self.kept_, slice) and len(self.support_)
+        return bags[self.svm_.support_] if every else bags
 
 
 def _fitted(kernel, bags, y):
@@ -76,7 +81,7 @@ class BagSVC(_BagSVM, BagClassifier):
     Attributes
     ----------
     kernel_ : the fitted kernel; ``support_bags_`` are the only training bags it keeps
-    support_ : numbers of the support bags
+    support_ : numbers of the support bags among those given to ``fit``
     svm_ : the fitted ``sklearn.svm.SVC``
 
     Examples

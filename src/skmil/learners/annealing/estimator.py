@@ -95,10 +95,10 @@ class AnnealedSVM(BinaryBagClassifier):
     history_ : dict of arrays
         One entry per alternation: temperature, objective, entropy, changes (instances whose label turned).
     instance_probability_ : list of arrays
-        p for each training bag of positive weight; zeros in negative ones.
+        p for each training bag; zeros in negative ones and in those without weight.
     witness_ : array
         The most probable instance of each positive training bag, of largest f among equals; -1 for
-        negative bags.
+        negative bags and for those without weight.
     positive_share_ : float or None
         The share that was expected, given or chosen.
     found_share_ : float
@@ -316,6 +316,15 @@ class AnnealedSVM(BinaryBagClassifier):
         best = [np.lexsort(parts)[-1] for parts in zip(bags.split(f), bags.split(p), strict=True)]
         self.witness_ = np.where(problem.positive, best, -1)
         self.found_share_ = float((p[problem.inside] > 0.5).mean())
+
+    def _renumber(self, bags, rows):
+        super()._renumber(bags, rows)
+        if hasattr(self, "witness_"):
+            p, witness = [np.zeros(m) for m in bags.sizes], np.full(len(bags), -1)
+            for i, part in zip(rows, self.instance_probability_, strict=True):
+                p[i] = part
+            witness[rows] = self.witness_
+            self.instance_probability_, self.witness_ = p, witness
 
     def _keep_machine(self, bags, machine, landmarks) -> None:
         self.intercept_, coef = machine.intercept, machine.coef

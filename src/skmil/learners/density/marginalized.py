@@ -19,6 +19,11 @@ class _Marginalized(BagEstimator):
         kernel = MarginalizedKernel() if self.kernel is None else clone(self.kernel)
         return kernel.set_params(task=task)
 
+    def _renumber(self, bags, rows):
+        super()._renumber(bags, rows)
+        if hasattr(self, "svm_"):
+            self.svm_._renumber(bags, rows)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
