@@ -10,13 +10,20 @@ import zipfile
 import numpy as np
 import pytest
 import skops.io
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree._tree import Tree
 
 import skmil
+from skmil import Bags, persistence
+from skmil._sound import parts
+from skmil.cli import main
 from skmil.learners import SIL
-from skmil.persistence import _trees, load_model, save_model
+from skmil.persistence import ModelVersionWarning, load_model, read_about, save_model
 
 
 @pytest.mark.parametrize("name", ["MI-Kernel", "Minimax", "Simple-MI", "SIL"])
@@ -134,13 +141,134 @@ def test_a_tree_that_points_outside_itself_is_refused(toy, tmp_path):
     path = tmp_path / "model.skops"
     save_model(model, path)
     assert np.array_equal(load_model(path).predict(X), model.predict(X))
-    tree = next(_trees(model))
+    tree = next(p for p in parts(model) if isinstance(p, Tree))
     for part, value in [("left_child", 10**6), ("right_child", 0), ("feature", 99)]:
         state = tree.__getstate__()
         state["nodes"] = state["nodes"].copy()
         state["nodes"][part][0] = value
         bad = copy.deepcopy(model)
-        next(_trees(bad)).__setstate__(state)
-        save_model(bad, path)
+        next(p for p in parts(bad) if isinstance(p, Tree)).__setstate__(state)
+        with pytest.raises(ValueError, match=r"cannot be saved: Tree: .* points outside itself"):
+            save_model(bad, path)
+        path.write_bytes(skops.io.dumps(bad))
         with pytest.raises(ValueError, match="points outside itself"):
             load_model(path)
+
+
+def test_samples_that_point_outside_their_table_are_refused(toy, tmp_path):
+    X, y = toy
+    model = skmil.method("ISK", n_partitions=5, n_cells=4).fit(X, y)
+    model.named_steps["isolation"].map_.partitions.samples[0, 0] = 10**6
+    path = tmp_path / "model.skops"
+    path.write_bytes(skops.io.dumps(model))
+    with pytest.raises(ValueError, match="Voronoi: samples points outside its table"):
+        load_model(path)
+
+
+def test_estimators_that_cannot_be_checked_are_not_written(toy, tmp_path):
+    X, y = toy
+    model = SIL(KNeighborsClassifier(algorithm="brute")).fit(X, y)
+    with pytest.raises(ValueError, match="KNeighborsClassifier is not among the estimators"):
+        save_model(model, tmp_path / "m")
+    (tmp_path / "m").write_bytes(skops.io.dumps(model))
+    with pytest.raises(ValueError, match="KNeighborsClassifier is not among the estimators"):
+        load_model(tmp_path / "m")
+
+
+def test_a_missing_attribute_and_a_deep_schema_are_one_line(toy, tmp_path):
+    X, y = toy
+    path = tmp_path / "model.skops"
+    save_model(skmil.method("MI-Kernel").fit(X, y), path)
+    whole = path.read_bytes()
+
+    def without(schema):
+        content = schema["content"]["content"]["steps"]["content"][0]["content"][1]["content"]["content"]
+        del content["center_"]
+        return schema
+
+    path.write_bytes(_changed(whole, without))
+    with pytest.raises(ValueError, match=r"damaged model \(.*center_"):
+        load_model(path)
+    deep = io.BytesIO()
+    with zipfile.ZipFile(deep, "w") as archive:
+        archive.writestr("schema.json", '{"content": ' * 10**5 + "1" + "}" * 10**5)
+    path.write_bytes(deep.getvalue())
+    with pytest.raises(ValueError, match="not a model") as error:
+        load_model(path)
+    assert "\n" not in str(error.value)
+
+
+class TestDescription:
+    def test_what_a_model_says_of_itself(self, toy, tmp_path):
+        X, y = toy
+        named = Bags(X.instances, X.offsets, feature_names=["a", "b", "c"])
+        model = skmil.method("MI-Kernel").fit(named, np.where(y, "yes", "no"))
+        path = tmp_path / "model.skops"
+        save_model(model, path, bags=named, method="MI-Kernel", bag="molecule", label=None)
+        about = read_about(path)
+        assert about["versions"]["skmil"] == skmil.__version__
+        assert (about["method"], about["bag"], about["label"]) == ("MI-Kernel", "molecule", None)
+        assert (about["task"], about["classes"]) == ("classification", ["no", "yes"])
+        assert (about["n_features"], about["feature_names"]) == (3, ["a", "b", "c"])
+        assert about["sparse"] is False
+        assert about["training"]["bags"] == 40 and about["training"]["instances"] == len(X.instances)
+
+    def test_sparse_features_and_targets(self, toy, tmp_path):
+        X, y = toy
+        thin = Bags(sparse.csr_matrix(X.instances), X.offsets)
+        model = skmil.method("MI-Kernel", "regression").fit(thin, y + 0.5)
+        save_model(model, tmp_path / "m")
+        about = read_about(tmp_path / "m")
+        assert (about["task"], about["classes"], about["sparse"]) == ("regression", None, True)
+        assert np.array_equal(load_model(tmp_path / "m").predict(thin), model.predict(thin))
+
+    def test_a_search_is_saved_as_its_best_estimator(self, toy, tmp_path):
+        X, y = toy
+        grid = {"svm__C": [0.1, 10.0], "svm__class_weight": [{0: 1, 1: 2}]}
+        search = GridSearchCV(skmil.method("MI-Kernel"), grid, cv=2)
+        with pytest.raises(ValueError, match="no best estimator"):
+            save_model(search, tmp_path / "m")
+        save_model(search.fit(X, y), tmp_path / "m")
+        again = load_model(tmp_path / "m")
+        assert np.array_equal(again.decision_function(X), search.decision_function(X))
+        found = read_about(tmp_path / "m")["search"]
+        assert found["best_params"]["svm__C"] == search.best_params_["svm__C"]
+        assert found["best_score"] == search.best_score_
+
+    def test_another_version_says_so(self, toy, tmp_path, monkeypatch):
+        X, y = toy
+        path = tmp_path / "model.skops"
+        model = skmil.method("Simple-MI").fit(X, y)
+        with monkeypatch.context() as other:
+            other.setattr(persistence, "__version__", "0.0.7")
+            save_model(model, path)
+        with pytest.warns(ModelVersionWarning, match=r"written by skmil 0\.0\.7, this is"):
+            assert np.array_equal(load_model(path).predict(X), model.predict(X))
+        path.write_bytes(skops.io.dumps(model))
+        with pytest.warns(ModelVersionWarning, match="written by an earlier version"):
+            load_model(path)
+        with pytest.raises(ValueError, match="without a description"):
+            read_about(path)
+
+    @pytest.mark.parametrize("header", ["", "[]", "{", '{"versions": 3}', "[" * 10**5])
+    def test_a_damaged_description_is_named(self, toy, tmp_path, header):
+        path = tmp_path / "model.skops"
+        path.write_bytes(skops.io.dumps(skmil.method("Simple-MI").fit(*toy)))
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("about.json", header)
+        for read in (load_model, read_about):
+            with pytest.raises(ValueError, match=r"model\.skops: (not a|damaged) model"):
+                read(path)
+
+    def test_show_prints_it(self, toy, tmp_path, capsys):
+        path = tmp_path / "model.skops"
+        X, y = toy
+        save_model(skmil.method("ISK").fit(X, y), path, bags=X, method="ISK", bag="id")
+        assert main(["show", str(path)]) == 0
+        out = capsys.readouterr().out
+        for part in ("ISK", "classification", "'0', '1'", "40 bags", skmil.__version__, "id"):
+            assert part in out
+        path.write_bytes(b"nonsense")
+        assert main(["show", str(path)]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("skmil: ") and error.count("\n") == 1

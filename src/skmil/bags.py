@@ -42,6 +42,7 @@ from skmil._checks import (
 from skmil._html import bags_html
 from skmil._jit import Flat
 from skmil._parameters import start_fit
+from skmil._state import attribute
 
 
 class TableWarning(UserWarning):
@@ -304,6 +305,13 @@ class Bags:
         """Make the arrays of an unpickled copy read-only again, as compiled code was typed for."""
         self.__dict__.update(state)
         self.instances, self.offsets = read_only(self.instances), read_only(self.offsets)
+
+    def _check_state(self) -> None:
+        """Be as valid as a new one: what a file may say."""
+        for name in ("instances", "offsets", "_ids", "feature_names"):
+            attribute(self, name)
+        Bags.__init__(self, self.instances, self.offsets, self._ids, self.feature_names)
+        self._shared = False
 
     def __eq__(self, other) -> bool:
         if not isinstance(other, Bags) or self.shape != other.shape:

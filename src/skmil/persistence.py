@@ -1,19 +1,30 @@
-"""Fitted models as files that run nothing when they are read (skops)."""
+"""Fitted models as files that run nothing when they are read (skops), and say what they hold."""
 
 import inspect
+import io
+import json
+import warnings
 import zipfile
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.tree._tree import Tree
+import sklearn
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.model_selection._search import BaseSearchCV
 
+from skmil._sound import check_parts, first_step, try_out
+from skmil._version import __version__
+from skmil.bags import Bags
+from skmil.evaluation import plain
 from skmil.formats._files import replacing
 
+HEADER = "about.json"  # beside the schema and the arrays of skops, in the same archive
+LONGEST_HEADER = 2**24
 # What may be inside a model, besides what skops trusts itself (public scikit-learn estimators, NumPy
 # arrays, plain Python values): the classes of these packages, sparse matrices, and the private helpers
 # that fitted estimators of scikit-learn hold.
@@ -35,77 +46,166 @@ _HELPERS = frozenset(
         "sklearn.model_selection._split.StratifiedKFold",
         "sklearn.calibration._SigmoidCalibration",
         "numpy.dtype",  # what an imputer of scikit-learn was fitted on
-        "sklearn.tree._tree.Tree",  # checked by _sound, because its compiled code trusts its numbers
+        "sklearn.tree._tree.Tree",
     }
 )
 
 
-def save_model(model: BaseEstimator, path) -> None:
+class ModelVersionWarning(UserWarning):
+    """A model file was written by another version."""
+
+
+def save_model(model: BaseEstimator, path, *, bags: Bags | None = None, **about: Any) -> None:
     """Write a fitted model to a file; the file appears when it is whole.
+
+    Parameters
+    ----------
+    model : fitted estimator, pipeline or search
+        Of a search (``GridSearchCV``) the best estimator is kept, and what was found in the description.
+    path : where to
+    bags : the training bags, optional
+        Their number and sizes become part of the description.
+    **about : what else ``read_about`` should give back
+        Such as ``method``, and the names of the columns ``bag`` and ``label``.
 
     Examples
     --------
     >>> import os, tempfile, skmil
-    >>> from skmil.persistence import load_model, save_model
+    >>> from skmil.persistence import load_model, read_about, save_model
     >>> model = skmil.method("Simple-MI").fit([[[0.0]], [[4.0]]], ["low", "high"])
     >>> path = os.path.join(tempfile.mkdtemp(), "model.skops")
-    >>> save_model(model, path)
+    >>> save_model(model, path, method="Simple-MI")
     >>> load_model(path).predict([[[3.0], [5.0]]]).tolist()
     ['high']
+    >>> read_about(path)["classes"]
+    ['high', 'low']
     """
+    if isinstance(model, BaseSearchCV):
+        model, about = _best(model), _found(model) | about
     data = _skops().dumps(model)
     if refused := _refused(data):
         raise ValueError(
             f"the model holds {refused[0]}, which load_model would refuse; use skmil's own parts"
         )
+    try:
+        check_parts(model)
+    except ValueError as error:
+        raise ValueError(f"the model cannot be saved: {error}") from None
+    header = json.dumps(_describe(model, bags) | plain(about), ensure_ascii=False, default=repr)
+    whole = io.BytesIO(data)
+    with zipfile.ZipFile(whole, "a") as archive:
+        archive.writestr(HEADER, header)
     with replacing(Path(path), "wb") as file:
-        file.write(data)
+        file.write(whole.getvalue())
 
 
 def load_model(path) -> BaseEstimator:
     """Read a model that ``save_model`` wrote; a file with any other kind of object is refused.
 
-    Nothing in the file is run: objects are rebuilt from a list of known classes.
+    Nothing in the file is run: objects are rebuilt from a list of known classes. Whatever compiled code
+    would use as an index, length or offset is checked, and the model answers for one made-up bag, so that a
+    damaged file is a ``ValueError`` here and not a crash later.
     """
     path = Path(path)
     data = path.read_bytes()
+    about = _header(path)
     skops = _skops()
     try:
         refused = _refused(data)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+    except Exception as error:  # a stranger's file can fail anywhere inside skops
         raise ValueError(f"{path}: not a model written by `skmil fit` ({_first_line(error)})") from None
     if refused:
         raise ValueError(f"{path}: refused, because it holds {refused[0]}, which no model of skmil needs")
+    by = _written_by(about)
     try:
         model = skops.loads(data, trusted=sorted(_trusted()))
-    except Exception as error:  # a damaged file can fail anywhere inside skops
-        raise ValueError(f"{path}: damaged model ({_first_line(error)})") from None
-    if not (isinstance(model, BaseEstimator) and hasattr(model, "predict")):
-        raise ValueError(f"{path}: holds {type(model).__name__}, not a model")
-    if not all(_sound(tree) for tree in _trees(model)):
-        raise ValueError(f"{path}: damaged model (a decision tree points outside itself)")
+        if not (isinstance(model, BaseEstimator) and hasattr(model, "predict")):
+            raise ValueError(f"holds {type(model).__name__}, not a model")
+        check_parts(model)
+        try_out(model)
+    except Exception as error:  # whatever does not fit together, it is the file's fault
+        raise ValueError(f"{path}: damaged model ({_first_line(error)}){by and f', {by}'}") from None
+    if by:
+        warnings.warn(f"{path}: {by}; its answers may differ", ModelVersionWarning, stacklevel=2)
     return model
 
 
-def _trees(part) -> Iterator[Tree]:
-    """All decision trees inside an object."""
-    if isinstance(part, Tree):
-        yield part
-    elif isinstance(part, (list, tuple)) or (isinstance(part, np.ndarray) and part.dtype == object):
-        for p in np.ravel(part) if isinstance(part, np.ndarray) else part:
-            yield from _trees(p)
-    elif isinstance(part, dict) or isinstance(part, BaseEstimator):
-        for p in (part if isinstance(part, dict) else vars(part)).values():
-            yield from _trees(p)
+def read_about(path) -> dict[str, Any]:
+    """What a model file says of itself, without reading the model.
+
+    Returns
+    -------
+    dict
+        ``versions``, ``estimator``, ``task``, ``classes``, ``n_features``, ``feature_names``, ``sparse``,
+        ``training`` (numbers of bags and instances, sizes of bags) and what was given to ``save_model``.
+    """
+    about = _header(Path(path))
+    if about is None:
+        raise ValueError(f"{path}: a model without a description; an earlier version wrote it")
+    return about
 
 
-def _sound(tree: Tree) -> bool:
-    """Whether each node is a leaf or points to two later nodes and an existing feature."""
-    left, right, i = tree.children_left, tree.children_right, np.arange(tree.node_count)
-    leaf = (left == -1) & (right == -1)
-    inside = (i < left) & (left < len(i)) & (i < right) & (right < len(i))
-    known = (0 <= tree.feature) & (tree.feature < tree.n_features)
-    return bool((leaf | (inside & known)).all())
+def _header(path: Path) -> dict[str, Any] | None:
+    """The description in a file; ``None`` where an archive has none."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if HEADER not in archive.namelist():
+                return None
+            if archive.getinfo(HEADER).file_size > LONGEST_HEADER:
+                raise ValueError("its description is too long")
+            about = json.loads(archive.read(HEADER))
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{path}: not a model written by `skmil fit` ({_first_line(error)})") from None
+    if not isinstance(about, dict) or not isinstance(about.get("versions"), dict):
+        raise ValueError(f"{path}: damaged model (its description is no description)")
+    return about
+
+
+def _written_by(about: dict | None) -> str:
+    """Which other version wrote a file; empty where it was this one."""
+    version = None if about is None else about["versions"].get("skmil")
+    if version == __version__:
+        return ""
+    writer = f"skmil {version}" if version else "an earlier version"
+    return f"written by {writer}, this is {__version__}"
+
+
+def _describe(model, bags: Bags | None) -> dict[str, Any]:
+    """What a model says of itself."""
+    first = first_step(model)
+    names = getattr(first, "feature_names_in_", None)
+    versions = {"skmil": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+    task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else None
+    return {
+        "versions": versions,
+        "estimator": type(model).__name__,
+        "task": task,
+        "classes": plain(getattr(model, "classes_", None)),
+        "n_features": getattr(first, "n_features_in_", None),
+        "feature_names": None if names is None else [str(n) for n in names],
+        "sparse": bool(getattr(first, "sparse_in_", False)),
+        "training": None if bags is None else _summary(bags),
+    }
+
+
+def _summary(bags: Bags) -> dict[str, Any]:
+    sizes = bags.sizes
+    spread = [int(sizes.min()), float(np.median(sizes)), int(sizes.max())]
+    return {"bags": len(bags), "instances": int(sizes.sum()), "sizes": spread}
+
+
+def _best(search: BaseSearchCV):
+    if not hasattr(search, "best_estimator_"):
+        raise ValueError("the search has no best estimator; fit it, with refit=True")
+    return search.best_estimator_
+
+
+def _found(search: BaseSearchCV) -> dict[str, Any]:
+    """What a search has to say besides its best estimator."""
+    known = {k: getattr(search, k, None) for k in ("best_params_", "best_score_", "n_splits_")}
+    return {"search": {k.rstrip("_"): v for k, v in known.items()}}
 
 
 def _refused(data: bytes) -> list[str]:
@@ -141,4 +241,4 @@ def _skops():
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skmil import _state as state
 from skmil._engines.descent import Problem, distances, expectation_maximisation, minimise_together
 from skmil._jit import njit
 from skmil._memo import once
@@ -55,6 +56,14 @@ class Hypotheses:
     def __len__(self) -> int:
         return len(self.cost)
 
+    def _check_state(self) -> None:
+        h, d = state.array(self, "points", (None, None)).shape
+        state.array(self, "scales", (h, d))
+        state.array(self, "cost", (h,))
+        state.array(self, "n_iter", (h,), np.integer)
+        if not h:
+            raise state.damaged(self, "no points")
+
     def __getitem__(self, key) -> "Hypotheses":
         return Hypotheses(*(part[key] for part in vars(self).values()))
 
@@ -64,6 +73,10 @@ class Hypotheses:
 
     def distances(self, instances) -> np.ndarray:
         """d(x) of each instance (rows) to each hypothesis (columns)."""
+        if instances.shape[1] != self.points.shape[1]:
+            raise ValueError(
+                f"the instances have {instances.shape[1]} features and the points {self.points.shape[1]}"
+            )
         out = np.empty((instances.shape[0], len(self)))
 
         def fill(rows):

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
+from skmil import _state as state
 from skmil._jit import njit
 from skmil._threads import map_blocks, one_blas_thread, slices
 from skmil.bags import Bags, as_bags
@@ -80,6 +81,17 @@ class BagIndex:
     def __len__(self) -> int:
         return len(self.table.leaves) - 1
 
+    def _check_state(self) -> None:
+        d = len(state.finite(self, "mean", (None,)))
+        state.finite(self, "directions", (d, HEAD))
+        state.kept(self, "is_sparse", bool)
+        state.count(self, "kind", 0, len(DISTANCES) - 1)
+        if not self.is_sparse:
+            order = state.places(self, "order", (d,), d)
+            if len(np.unique(order)) < d:
+                raise state.damaged(self, "order names a feature twice")
+        check_table(state.kept(self, "table", Table), self.is_sparse, d)
+
     def rows(self, bags: Bags, k: int, reach: np.ndarray, use: Callable) -> np.ndarray:
         """``use(row)`` for each bag, where row holds its distances to the indexed bags.
 
@@ -87,6 +99,8 @@ class BagIndex:
         indexed bag, and infinite elsewhere; squared unless average.
         """
         table, n = self.prepare(bags), len(self)
+        if reach.shape != (n,):
+            raise ValueError(f"reach has shape {reach.shape} for {n} bags")
 
         def block(rows):
             found = range(rows.start, rows.stop)
@@ -143,6 +157,24 @@ class BagIndex:
             values[:, : X.shape[1]] = X[:, self.order]  # then zeros up to a multiple of eight
         largest = float(np.max(np.einsum("ij,ij->i", head, head)))
         return Table(leaves, cuts, low, high, center, head, values, starts, largest)
+
+
+def check_table(table: Table, is_sparse: bool, d: int) -> None:
+    """Hold a table from a file to what compiled code expects of it."""
+    N = state.finite(table, "head", (None, HEAD)).shape[0]
+    n_leaves = len(state.cuts(table, "cuts", N)) - 1
+    state.cuts(table, "leaves", n_leaves)
+    for name in ("low", "high", "center"):
+        state.finite(table, name, (n_leaves, HEAD))
+    if is_sparse:
+        starts = state.array(table, "starts", (N + 1,), np.int64)
+        entries = len(state.finite(table, "values", (None, 2)))
+        if starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
+            raise ValueError(f"Table: starts do not run from 0 to {entries}")
+    else:
+        state.finite(table, "values", (N, -(-d // 8) * 8))
+        state.array(table, "starts", (0,), np.int64)
+    state.kept(table, "largest", float)
 
 
 def _leaves(head: np.ndarray, offsets: np.ndarray):

@@ -3,6 +3,7 @@ r"""Isolation features of bags (Xu, Ting & Zhou, KDD 2019): what kernel and embe
 import numpy as np
 from scipy import sparse
 
+from skmil import _state as state
 from skmil._engines.partitions import Forest, SparseVoronoi, Voronoi, draw
 from skmil._jit import njit
 from skmil._memo import once
@@ -56,6 +57,13 @@ class IsolationMap:
         self.partitions, self.n_cells = partitions, shape[1]
         self.n_columns = shape[0] * shape[1]
         self.threshold, self.normalize = threshold, normalize
+
+    def _check_state(self) -> None:
+        t, psi = state.kept(self, "partitions", Voronoi, SparseVoronoi, Forest).shape
+        state.count(self, "n_cells", psi, MOST_CELLS)
+        state.count(self, "n_columns", t * self.n_cells, t * self.n_cells)
+        state.kept(self, "threshold", type(None), float, int)
+        state.kept(self, "normalize", bool)
 
     def features(self, bags: Bags) -> sparse.csr_matrix:
         """One row per bag, one column per cell: the weight that falls into it (eq. 7, 13, 14)."""

@@ -45,6 +45,9 @@ class InstanceKernel:
     power: float = 1.0
 
     def __post_init__(self):
+        self._check_state()
+
+    def _check_state(self) -> None:
         validate_parameter_constraints(_CONSTRAINTS, vars(self), "InstanceKernel")
 
     def __call__(self, X, Y) -> np.ndarray:
@@ -92,6 +95,9 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
     same = A is B and v is None
     u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
     v = u if same else np.ones((B.offsets[-1], u.shape[1])) if v is None else v
+    sizes = int(A.offsets[-1]), int(B.offsets[-1])
+    if len(u) != sizes[0] or v.shape != (sizes[1], u.shape[1]):
+        raise ValueError(f"weights of shapes {u.shape} and {v.shape} for {sizes} instances")
     check_squares(A)
     check_squares(B)
     A, B = kernel.centred(A, B)

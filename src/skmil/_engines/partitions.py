@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.tree import ExtraTreeRegressor
 
+from skmil import _state as state
 from skmil._jit import njit
 from skmil._random import mix, uniform
 from skmil._threads import slices
@@ -30,9 +31,13 @@ class Voronoi:
     """
 
     def __init__(self, X, samples):
-        used, places = np.unique(samples, return_inverse=True)
+        used, where = np.unique(samples, return_inverse=True)
         self.centers = X[used]
-        self.samples = places.reshape(samples.shape).astype(np.int32)
+        self.samples = where.reshape(samples.shape).astype(np.int32)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """What follows from centres and samples."""
         self.origin = self.centers.mean(axis=0)
         moved = self.centers - self.origin
         self.scale = np.abs(moved).max() or 1.0
@@ -41,11 +46,24 @@ class Voronoi:
         # <x, c> - |c|^2 / 2 is largest for the nearest centre: one product with a column of ones.
         self.table = np.column_stack([moved, -half]).astype(np.float32)
         self.radius = np.sqrt(2 * half[self.samples].max(axis=1))
-        self.chunks = _chunks(self.samples, len(used))
+        self.chunks = _chunks(self.samples, len(self.centers))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of partitions, and of cells of each."""
+        return self.samples.shape
+
+    def _check_state(self) -> None:
+        u, _ = state.finite(self, "centers", (None, None)).shape
+        state.places(self, "samples", (None, None), u, np.int32)
+        if 0 in self.samples.shape or 0 in self.centers.shape:
+            raise state.damaged(self, "no centers")
+        self._prepare()  # and not what the file says of it
 
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
         X = X.toarray() if sparse.issparse(X) else X
+        _check_width(X, self.centers.shape[1])
         out = np.empty((len(X), len(self.samples)), dtype=np.uint16)
         x, size = self._homogeneous(X)
         for part, rows, local in self.chunks:
@@ -84,16 +102,31 @@ class SparseVoronoi:
     """
 
     def __init__(self, X, samples, relevant):
-        used, places = np.unique(samples, return_inverse=True)
+        used, where = np.unique(samples, return_inverse=True)
         centers = _without_zeros(X[used])
-        self.samples = places.reshape(samples.shape).astype(np.int32)
+        self.samples = where.reshape(samples.shape).astype(np.int32)
         self.relevant = relevant
         self.counts = np.diff(centers.indptr).astype(np.int64)
         self.squares = centers.multiply(centers) @ np.ones(centers.shape[1])
         self.index = centers.T.tocsr()
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of partitions, and of cells of each."""
+        return self.samples.shape
+
+    def _check_state(self) -> None:
+        u = len(state.finite(self, "squares", (None,)))
+        state.array(self, "counts", (u,), np.int64)
+        state.places(self, "samples", (None, None), u, np.int32)
+        state.kept(self, "relevant", bool, np.bool_)
+        state.kept(self, "index", sparse.csr_matrix, sparse.csr_array)
+        if 0 in self.samples.shape or self.index.shape[1] != u or self.index.dtype != np.float64:
+            raise state.damaged(self, f"index has shape {self.index.shape} for {u} centers")
+
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
+        _check_width(X, self.index.shape[0])
         out = np.empty((X.shape[0], len(self.samples)), dtype=np.uint16)
         X = _without_zeros(sparse.csr_matrix(X))
         parts = [(m.indptr, m.indices, m.data) for m in (X, self.index)]
@@ -108,15 +141,38 @@ class Forest:
         seeds = [int(mix(key, p)) % 2**32 for p in range(len(samples))]
         X = X.astype(np.float32)
         self.trees = [_isolation_tree(X[s], seed) for s, seed in zip(samples, seeds, strict=True)]
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Number the leaves of each tree."""
         leaves = [t.tree_.children_left < 0 for t in self.trees]
         self.ranks = [np.cumsum(leaf) - 1 for leaf in leaves]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of partitions, and most cells of one."""
+        return len(self.ranks), max(int(rank[-1]) + 1 for rank in self.ranks)
+
+    def _check_state(self) -> None:
+        trees = state.kept(self, "trees", list)
+        if not trees or not all(isinstance(t, ExtraTreeRegressor) for t in trees):
+            raise state.damaged(self, "trees are no trees")
+        if len({t.tree_.n_features for t in trees}) > 1:
+            raise state.damaged(self, "trees of different features")
+        self._prepare()  # and not what the file says of it
+
     def cells(self, X) -> np.ndarray:
         """Number of the leaf of each instance (row) in each tree (column)."""
+        _check_width(X, self.trees[0].tree_.n_features)
         X = X.astype(np.float32)
         nodes = (t.tree_.apply(X) for t in self.trees)
         cells = [rank[node] for rank, node in zip(self.ranks, nodes, strict=True)]
         return np.column_stack(cells).astype(np.uint16)
+
+
+def _check_width(X, d: int) -> None:
+    if X.shape[1] != d:
+        raise ValueError(f"the instances have {X.shape[1]} features and the partitions {d}")
 
 
 def draw(key, n: int, n_partitions: int, n_cells: int) -> np.ndarray:

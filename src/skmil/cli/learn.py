@@ -50,7 +50,8 @@ def fit(
         _tell_missing(bunch.data, impute)
     with _working(f"fitting {name} on {len(bunch.data)} bags", f"{model} was not written"):
         estimator.fit(bunch.data, bunch.target)
-    save_model(estimator, model)
+    about = {"method": name, "data": bunch.name, "bag": read.bag, "label": read.label}
+    save_model(estimator, model, bags=bunch.data, **about)
     known = list(getattr(estimator, "classes_", []))
     sided = len(known) == 2 and hasattr(estimator, "positive_")
     note = f"; the positive class is {known[estimator.positive_]}" if sided else ""

@@ -11,6 +11,7 @@ import skmil
 from skmil._folds import task_of
 from skmil.cli.bench import bench
 from skmil.cli.learn import explain, fit, predict
+from skmil.cli.models import show
 from skmil.cli.options import Data, Name, Reading, Settings, reads
 from skmil.cli.support import (
     SHIPPED,
@@ -46,7 +47,7 @@ def _options(
         print(context.get_help())
 
 
-for verb in (bench, fit, predict, explain):
+for verb in (bench, fit, predict, explain, show):
     app.command()(verb)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from skmil import _state as state
 from skmil._jit import njit
 from skmil._parameters import POSITIVE, start_fit
 
@@ -70,8 +71,20 @@ class C45Partition(BaseEstimator):
         self.feature_, self.threshold_, self.left_, self.right_ = map(np.array, zip(*nodes, strict=True))
         return self
 
+    def _check_state(self) -> None:
+        """Each node is a leaf, or has a feature and two children that come later and are nobody else's."""
+        n = len(state.array(self, "feature_", (None,), np.integer))
+        state.array(self, "threshold_", (n,))
+        inner = np.flatnonzero(self.feature_ >= 0)
+        children = [state.array(self, name, (n,), np.integer)[inner] for name in ("left_", "right_")]
+        later = all((c > inner).all() for c in children)
+        if not later or not np.array_equal(np.sort(np.concatenate(children)), np.arange(1, n)):
+            raise state.damaged(self, "a node points outside the tree")
+
     def decision_path(self, X) -> sparse.csr_array:
         """The nodes (columns) that each instance (row) passes on its way to a leaf."""
+        if self.feature_.max() >= X.shape[1]:
+            raise ValueError(f"the tree asks for feature {self.feature_.max()} of {X.shape[1]}")
         passing = {0: np.arange(len(X))}
         for node, k in enumerate(self.feature_):
             if k >= 0:

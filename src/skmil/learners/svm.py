@@ -5,9 +5,10 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 
+from skmil import _state as state
 from skmil._memo import is_searching, once
 from skmil._parameters import CLASS_WEIGHT, NOT_NEGATIVE, POSITIVE, SEED, SVM_ITERATIONS
-from skmil.bags import check_bags
+from skmil.bags import Bags, check_bags
 from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
@@ -32,6 +33,18 @@ class _BagSVM(BagEstimator):
         # The machines of a search are all asked for the same rows: those of all bags serve every one.
         self.kept_ = slice(None) if is_searching() else machine.support_
         self.kernel_.restrict(self.kept_ if len(self.support_) else slice(0, 1))
+
+    def _check_state(self) -> None:
+        n = state.kept(self, "svm_", SVC, SVR).shape_fit_[0]
+        state.count(self, "n_bags_", n, n)
+        kept, support = state.attribute(self, "kept_"), self.svm_.support_
+        whole = isinstance(kept, slice) and kept == slice(None)
+        if not whole and not np.array_equal(kept, support):
+            raise state.damaged(self, "kept_ are not the support bags")
+        state.array(self, "support_", support.shape, np.integer)
+        bags = state.kept(state.kept(self, "kernel_", BagKernel), "bags_", Bags)
+        if len(bags) != (n if whole else max(1, len(support))):
+            raise state.damaged(self, f"{len(bags)} bags for {len(support)} support bags")
 
     def _renumber(self, bags, rows):
         self.support_ = rows[self.support_]

@@ -7,6 +7,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from skmil import _state as state
 from skmil._parameters import CLASS_WEIGHT, POSITIVE, SVM_ITERATIONS, start_fit
 from skmil.learners.base import class_weights, positive_weights
 
@@ -85,6 +86,10 @@ class WideLinearSVC(ClassifierMixin, BaseEstimator):
         """The label of each row."""
         K = self._rows(X)
         return self.svm_.predict(K)
+
+    def _check_state(self) -> None:
+        n = state.kept(self, "svm_", SVC).shape_fit_[0]
+        state.count(self, "n_rows_", n, n)
 
     def _rows(self, X) -> np.ndarray:
         """Inner products with the training rows; 0 where libsvm does not look."""

@@ -75,6 +75,8 @@ def masks(T) -> Masks:
 
 def inside(T, M: Masks, boxes: np.ndarray) -> np.ndarray:
     """Number of points of each bag in each box: (boxes, bags)."""
+    if boxes.ndim != 2 or boxes.shape[1] != T.z.shape[1]:
+        raise ValueError(f"the boxes have shape {boxes.shape}; expected {T.z.shape[1]} thresholds each")
     parts = map_blocks(lambda s: _inside(T.z, M, boxes[s]), slices(len(boxes), BLOCK))
     return np.concatenate(parts)
 
