@@ -20,7 +20,7 @@ from sklearn.tree._tree import Tree
 
 import skmil
 from skmil import Bags, persistence
-from skmil._sound import parts
+from skmil._sound import parts, without_trees
 from skmil.cli import main
 from skmil.learners import SIL
 from skmil.persistence import ModelVersionWarning, load_model, read_about, save_model
@@ -150,7 +150,7 @@ def test_a_tree_that_points_outside_itself_is_refused(toy, tmp_path):
         next(p for p in parts(bad) if isinstance(p, Tree)).__setstate__(state)
         with pytest.raises(ValueError, match=r"cannot be saved: Tree: .* points outside itself"):
             save_model(bad, path)
-        path.write_bytes(skops.io.dumps(bad))
+        path.write_bytes(skops.io.dumps(without_trees(bad)))
         with pytest.raises(ValueError, match="points outside itself"):
             load_model(path)
 

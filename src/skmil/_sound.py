@@ -7,6 +7,8 @@ below). ``try_out`` then lets the model answer for one made-up bag: what is miss
 
 import warnings
 from collections.abc import Iterator
+from copy import deepcopy
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +24,9 @@ from skmil import _state as state
 from skmil._parameters import check_parameters
 from skmil.bags import Bags
 
+MOST_CLASSES = 2**16  # of a decision tree
 MOST_FEATURES = 2**24  # of the bag that a model is tried out with: a quarter of a gigabyte
+_QUESTIONS = ("predict", "decision_function", "predict_proba", "score_instances")
 # Estimators of scikit-learn that predict by NumPy alone, or are checked below.
 _REVIEWED = (
     "sklearn.calibration",
@@ -65,6 +69,25 @@ def check_parts(model) -> None:
             part._check_state()
 
 
+def without_trees(model):
+    """A copy of a model whose decision trees are plain arrays: rebuilding a tree trusts its numbers."""
+    model = deepcopy(model)
+    for part in parts(model):
+        if isinstance(part, BaseDecisionTree) and isinstance(vars(part).get("tree_"), Tree):
+            _, sizes, content = part.tree_.__reduce__()
+            names = ("n_features", "n_classes", "n_outputs")
+            part.tree_ = dict(zip(names, sizes, strict=True)) | content
+    return model
+
+
+def with_trees(model):
+    """Make the arrays of ``without_trees`` trees again, in place, if they fit together."""
+    for part in parts(model):
+        if isinstance(part, BaseDecisionTree) and isinstance(vars(part).get("tree_"), dict):
+            part.tree_ = _tree(SimpleNamespace(**part.tree_))
+    return model
+
+
 def try_out(model) -> None:
     """Let a model answer for one made-up bag; fails as it would fail for any other."""
     steps = getattr(model, "steps", None)
@@ -73,9 +96,12 @@ def try_out(model) -> None:
     bag = _bag(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in ("predict", "decision_function", "predict_proba", "score_instances"):
-            if hasattr(model, name):
-                getattr(model, name)(bag)
+        said = {name: getattr(model, name)(bag) for name in _QUESTIONS if hasattr(model, name)}
+    if hasattr(model, "classes_"):
+        k = len(state.array(model, "classes_", (None,), np.generic))
+        width = {name: np.shape(said[name])[1:] for name in _QUESTIONS[1:3] if name in said}
+        if k < 2 or any(w not in [(k,), ()] or (w == () and k > 2) for w in width.values()):
+            raise state.damaged(model, f"{k} classes and {width} answers")
 
 
 def first_step(model):
@@ -114,10 +140,23 @@ def _bag(model) -> Bags:
     return Bags(sparse.csr_matrix(table) if thin else table, [0, 2], feature_names=names)
 
 
+def _tree(stored: SimpleNamespace) -> Tree:
+    d = state.count(stored, "n_features", 1, MOST_FEATURES)
+    outputs = state.count(stored, "n_outputs", 1, MOST_CLASSES)
+    classes = state.places(stored, "n_classes", (outputs,), MOST_CLASSES, np.intp)
+    if (classes < 1).any():
+        raise state.damaged(stored, "a tree without classes")
+    n = len(state.array(stored, "nodes", (None,), np.void))
+    state.array(stored, "values", (n, outputs, int(classes.max())))
+    state.count(stored, "node_count", n, n)
+    state.count(stored, "max_depth", 0, n)
+    tree = Tree(d, classes, outputs)
+    tree.__setstate__({k: getattr(stored, k) for k in ("max_depth", "node_count", "nodes", "values")})
+    return tree
+
+
 def _check_tree(tree: Tree) -> None:
     """Each node is a leaf or points to two later nodes and an existing feature."""
-    if not 0 < tree.node_count <= tree.capacity:
-        raise state.damaged(tree, f"{tree.node_count} nodes in a table of {tree.capacity}")
     left, right, i = tree.children_left, tree.children_right, np.arange(tree.node_count)
     leaf = (left == -1) & (right == -1)
     inside = (i < left) & (left < len(i)) & (i < right) & (right < len(i))

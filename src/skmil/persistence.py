@@ -17,7 +17,7 @@ import sklearn
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection._search import BaseSearchCV
 
-from skmil._sound import check_parts, first_step, try_out
+from skmil._sound import check_parts, first_step, try_out, with_trees, without_trees
 from skmil._version import __version__
 from skmil.bags import Bags
 from skmil.evaluation import plain
@@ -46,7 +46,6 @@ _HELPERS = frozenset(
         "sklearn.model_selection._split.StratifiedKFold",
         "sklearn.calibration._SigmoidCalibration",
         "numpy.dtype",  # what an imputer of scikit-learn was fitted on
-        "sklearn.tree._tree.Tree",
     }
 )
 
@@ -82,7 +81,7 @@ def save_model(model: BaseEstimator, path, *, bags: Bags | None = None, **about:
     """
     if isinstance(model, BaseSearchCV):
         model, about = _best(model), _found(model) | about
-    data = _skops().dumps(model)
+    data = _skops().dumps(without_trees(model))
     if refused := _refused(data):
         raise ValueError(
             f"the model holds {refused[0]}, which load_model would refuse; use skmil's own parts"
@@ -118,7 +117,7 @@ def load_model(path) -> BaseEstimator:
         raise ValueError(f"{path}: refused, because it holds {refused[0]}, which no model of skmil needs")
     by = _written_by(about)
     try:
-        model = skops.loads(data, trusted=sorted(_trusted()))
+        model = with_trees(skops.loads(data, trusted=sorted(_trusted())))
         if not (isinstance(model, BaseEstimator) and hasattr(model, "predict")):
             raise ValueError(f"holds {type(model).__name__}, not a model")
         check_parts(model)
