@@ -1,7 +1,8 @@
 """Change saved models at random: an answer or a ValueError may come out, and nothing else.
 
 ``python -m tests.fuzz_models FOLDER ROUNDS SEED`` changes each model file of a folder so many times. It
-runs in a process of its own, so that a crash of compiled code is seen from outside; the last line says where.
+runs in a process of its own, so that a crash of compiled code is seen from outside; the last line says
+where.
 """
 
 import io
