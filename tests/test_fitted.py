@@ -7,13 +7,16 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 
 from skmil import Bags
 from skmil.kernels import BoxKernel, EmpiricalMap, MinimaxKernel, Normalized, Power, SetKernel
 from skmil.learners import MICA, MILES, SIL, AnnealedSVM, BagPipeline, BagSVC, BagSVR, WideLinearSVC
+from skmil.preprocessing import BagImputer, ForInstances
 from tests.catalogue import CLASSIFIERS, EMBEDDINGS, KERNELS, PREPROCESSORS, REGRESSORS
 
-ALL = KERNELS + EMBEDDINGS + PREPROCESSORS + CLASSIFIERS + REGRESSORS
+BEFORE = [*PREPROCESSORS, BagImputer(), ForInstances(StandardScaler(with_mean=False))]
+ALL = KERNELS + EMBEDDINGS + BEFORE + CLASSIFIERS + REGRESSORS
 
 
 def made(n, seed, size=3, classes=2):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_blobs
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_param_validation
 
 import skmil
@@ -15,11 +16,13 @@ from skmil._engines.pairs import InstanceKernel
 from skmil.kernels import BagKernel, BoxKernel, EmpiricalMap, IsolationKernel, Normalized, SetKernel
 from skmil.learners import APR, DD, GMIL1, AnnealedSVM, MILBoost, WideLinearSVC
 from skmil.learners.c45 import C45Partition
+from skmil.preprocessing import BagImputer, ForInstances
 from skmil.registry import REGISTRY
 from tests.catalogue import CLASSIFIERS, EMBEDDINGS, KERNELS, PREPROCESSORS, REGRESSORS
 
 ON_TABLES = [WideLinearSVC(), C45Partition()]
-ALL = KERNELS + EMBEDDINGS + PREPROCESSORS + CLASSIFIERS + REGRESSORS + ON_TABLES
+BEFORE = [*PREPROCESSORS, BagImputer(), ForInstances(StandardScaler())]
+ALL = KERNELS + EMBEDDINGS + BEFORE + CLASSIFIERS + REGRESSORS + ON_TABLES
 
 # What no parameter means, whatever it is called.
 NEVER = [np.nan, np.inf, -np.inf, 1j, "nonsense", b"rbf", object(), [], [np.nan], {"a"}, np.ones((3, 1))]
@@ -28,6 +31,7 @@ MEANT = {
     "n_citers": "0",
     "max_iter": "-1",
     "coef0": "0.0 -1 -1e-300",
+    "fill_value": "0.0 -1 -1e-300",
     "margin": "0.0",
     "beta": "0.0",
     "tol": "0.0",

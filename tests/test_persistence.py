@@ -272,3 +272,17 @@ class TestDescription:
         assert main(["show", str(path)]) == 2
         error = capsys.readouterr().err
         assert error.startswith("skmil: ") and error.count("\n") == 1
+
+    def test_columns_are_remembered(self, tmp_path, capsys):
+        rows = ["molecule_no,x,z,activity"]
+        rows += [f"{b},{b % 2 + k},{k},{'high' if b % 2 else 'low'}" for b in range(8) for k in range(2)]
+        table, model = tmp_path / "t.csv", tmp_path / "m.skops"
+        table.write_text("\n".join(rows) + "\n")
+        named = ["--bag", "molecule_no", "--label", "activity"]
+        assert main(["fit", str(table), str(model), "-m", "Simple-MI", *named]) == 0
+        bare = tmp_path / "bare.csv"
+        bare.write_text("\n".join(row.rpartition(",")[0] for row in rows) + "\n")
+        capsys.readouterr()
+        for data in (table, bare):  # with the column of labels, and without
+            assert main(["predict", str(model), str(data)]) == 0
+            assert capsys.readouterr().out.count("\n") == 9

@@ -145,10 +145,15 @@ def _few_of_each(y, order) -> np.ndarray:
 
 
 def _simple_parameters(model) -> dict[str, Any]:
-    """Parameters that are numbers, texts or None, by their nested names."""
+    """Parameters made of numbers, texts and None, by their nested names."""
     skipped = ("memory", "verbose", "transform_input")
-    return {
-        k: plain(v)
-        for k, v in sorted(model.get_params().items())
-        if isinstance(v, (int, float, str, bool, type(None), np.generic)) and k not in skipped
-    }
+    params = sorted(model.get_params().items())
+    return {k: plain(v) for k, v in params if _is_simple(v) and k not in skipped}
+
+
+def _is_simple(value) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_simple, value)) and all(map(_is_simple, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_simple, value))
+    return isinstance(value, (int, float, str, bool, type(None), np.generic))

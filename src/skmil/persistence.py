@@ -17,10 +17,10 @@ import sklearn
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection._search import BaseSearchCV
 
+from skmil._identity import plain
 from skmil._sound import check_parts, first_step, try_out, with_trees, without_trees
 from skmil._version import __version__
 from skmil.bags import Bags
-from skmil.evaluation import plain
 from skmil.formats._files import replacing
 
 HEADER = "about.json"  # beside the schema and the arrays of skops, in the same archive
@@ -90,7 +90,7 @@ def save_model(model: BaseEstimator, path, *, bags: Bags | None = None, **about:
         check_parts(model)
     except ValueError as error:
         raise ValueError(f"the model cannot be saved: {error}") from None
-    header = json.dumps(_describe(model, bags) | plain(about), ensure_ascii=False, default=repr)
+    header = json.dumps(_describe(model, bags) | plain(about), ensure_ascii=False)
     whole = io.BytesIO(data)
     with zipfile.ZipFile(whole, "a") as archive:
         archive.writestr(HEADER, header)
@@ -176,12 +176,13 @@ def _describe(model, bags: Bags | None) -> dict[str, Any]:
     first = first_step(model)
     names = getattr(first, "feature_names_in_", None)
     versions = {"skmil": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__}
+    classes = getattr(model, "classes_", None)
     task = "classification" if is_classifier(model) else "regression" if is_regressor(model) else None
     return {
         "versions": versions,
         "estimator": type(model).__name__,
         "task": task,
-        "classes": plain(getattr(model, "classes_", None)),
+        "classes": plain(np.asarray(classes).tolist()) if classes is not None else None,
         "n_features": getattr(first, "n_features_in_", None),
         "feature_names": None if names is None else [str(n) for n in names],
         "sparse": bool(getattr(first, "sparse_in_", False)),

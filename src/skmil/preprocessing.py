@@ -5,9 +5,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import normalize
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._parameters import COUNT, POSITIVE, one_of
+from skmil._parameters import ANY, COUNT, POSITIVE, one_of
 from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
 
@@ -198,6 +199,10 @@ class ForInstances(_BagTransformer):
 
     _takes_missing = True  # the transformer itself says what it cannot take
 
+    _parameter_constraints: dict = {
+        "transformer": [HasMethods(["fit", "transform"])],
+    }
+
     def __init__(self, transformer):
         self.transformer = transformer
 
@@ -252,6 +257,12 @@ class BagImputer(ForInstances):
     >>> BagImputer().fit_transform([[[1.0], [float("nan")]], [[3.0]]])[0].ravel()
     array([1., 2.])
     """
+
+    _parameter_constraints: dict = {
+        "strategy": [one_of("median", "mean", "most_frequent", "constant")],
+        "fill_value": [ANY],
+        "add_indicator": ["boolean"],
+    }
 
     def __init__(self, strategy="median", fill_value=0.0, add_indicator=False):
         self.strategy = strategy

@@ -14,6 +14,7 @@ import typer
 from skmil._folds import task_of
 from skmil._scores import decision_values
 from skmil.cli import Interrupted
+from skmil.cli.models import columns_of
 from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
 from skmil.cli.support import check_folder, err, load, out, plain_table, settings
 from skmil.formats._files import replacing
@@ -72,7 +73,7 @@ def predict(
     fitted = load_model(model)
     if proba and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities; fit it again with --proba")
-    bags = _new_bags(fitted, data, read).data
+    bags = _new_bags(model, fitted, data, read).data
     columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
     scores = decision_values(fitted, bags)
     if scores is not None:
@@ -104,7 +105,7 @@ def explain(
         if bag_id is None:
             raise ValueError("--plot draws one bag; name it with --id")
     fitted = load_model(model)
-    bunch = _new_bags(fitted, data, read)
+    bunch = _new_bags(model, fitted, data, read)
     names = bunch.get("instance_names")
     if bag_id is None:
         _explain_all(fitted, bunch.data, names)
@@ -127,10 +128,18 @@ def _label(y, text: str | None):
     return found[0]
 
 
-def _new_bags(fitted, data: str, read: Reading):
-    """Bags to predict: labels do not matter, missing values do not where the model fills them in."""
+def _new_bags(model: Path, fitted, data: str, read: Reading):
+    """Bags to predict: labels do not matter, missing values do not where the model fills them in.
+
+    Columns that are not named are those of the training data, as far as this file has them.
+    """
     first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
-    return load(data, read, labelled=False, missing=isinstance(first, BagImputer), labels=False)
+    how = {"labelled": False, "missing": isinstance(first, BagImputer), "labels": False}
+    bag, label = columns_of(model)
+    for known in ((bag, label), (bag, None)):
+        with suppress(ValueError):
+            return load(data, read.completed(*known), **how)
+    return load(data, read, **how)
 
 
 def _explain_all(fitted, bags, names) -> None:

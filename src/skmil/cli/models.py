@@ -15,6 +15,17 @@ def show(model: Annotated[Path, typer.Argument(help="A model that `skmil fit` wr
         print(f"{name + ':':<12} {text}")
 
 
+def columns_of(model: Path) -> tuple[str | None, str | None]:
+    """Names of the columns with bag ids and labels that a model was fitted with, where they were named."""
+    try:
+        about = read_about(model)
+    except ValueError:  # written by an earlier version
+        return None, None
+    names = (about.get("bag"), about.get("label"))
+    bag, label = (n if isinstance(n, str) else None for n in names)
+    return bag, label
+
+
 def describe(about: dict[str, Any]) -> dict[str, str]:
     """The description of a model in words, without what is not there."""
     known = dict(about)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from skmil.bags import check_bags, check_bags_y
@@ -32,6 +33,11 @@ class PositiveClass(ClassifierMixin, BagEstimator):
     >>> model.predict([[[0.0], [5.0]]]).tolist()
     ['danger']
     """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods("fit")],
+        "positive": "no_validation",  # any label; one that is no class is refused by name
+    }
 
     def __init__(self, estimator, positive):
         self.estimator = estimator
