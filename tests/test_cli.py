@@ -154,6 +154,8 @@ def test_an_unknown_bag_column_names_the_option_of_the_verb(run, tmp_path):
     csv.write_text("mol,x1,x2,cls\na,1,2,y\na,2,3,y\nb,1,0,n\n")
     refused(run("fit", csv, model), "line 1", "name it with --bag")
     run("fit", csv, model, "--bag", "mol", "--label", "cls")
+    assert run("explain", model, csv)[0] == 0  # the model knows
+    csv.write_text("compound,x1,x2\na,1,2\n")
     refused(run("explain", model, csv), "name it with --bag")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import POSITIVE, SEED
 from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
@@ -61,6 +62,11 @@ class BlendKernel(BagKernel):
     >>> bool(k(X)[0, 1] > k(X)[0, 2])
     True
     """
+
+    _parameter_constraints: dict = {
+        "time_budget": [POSITIVE],
+        "random_state": SEED,
+    }
 
     def __init__(self, time_budget=60.0, random_state=None):
         self.time_budget = time_budget

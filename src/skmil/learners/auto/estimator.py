@@ -8,6 +8,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from skmil import _state as state
+from skmil._parameters import CLASS_WEIGHT, POSITIVE, SEED
 from skmil._random import random_key
 from skmil._threads import slices
 from skmil.bags import Bags, check_bags
@@ -90,6 +92,12 @@ class AutoClassifier(_Auto, BagClassifier):
     (True, True)
     """
 
+    _parameter_constraints: dict = {
+        "time_budget": [POSITIVE],
+        "class_weight": CLASS_WEIGHT,
+        "random_state": SEED,
+    }
+
     def __init__(self, time_budget=60.0, class_weight=None, random_state=0):
         self.time_budget = time_budget
         self.class_weight = class_weight
@@ -128,6 +136,11 @@ class AutoClassifier(_Auto, BagClassifier):
             self.n_bags_ = len(bags)
             self.kernel_.restrict(self.svm_.support_)
         self._forget()
+
+    def _check_state(self) -> None:
+        if self.landmarks_ is None:
+            n = state.kept(self, "svm_", SVC).shape_fit_[0]
+            state.count(self, "n_bags_", n, n)
 
     def _calibrate(self, codes, w, fit, Z) -> np.ndarray:
         """Slope and offset of a sigmoid for each class, from decision values of bags left out."""
@@ -181,6 +194,11 @@ class AutoRegressor(_Auto, BagRegressor):
     >>> skmil.method("auto", task="regression").fit(X, y).score(X, y) > 0.9
     True
     """
+
+    _parameter_constraints: dict = {
+        "time_budget": [POSITIVE],
+        "random_state": SEED,
+    }
 
     def __init__(self, time_budget=60.0, random_state=0):
         self.time_budget = time_budget

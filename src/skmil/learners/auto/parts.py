@@ -16,6 +16,7 @@ from skmil.embeddings import (
     MilesEmbedding,
     MinMaxEmbedding,
 )
+from skmil.embeddings.base import BagEmbedding
 from skmil.kernels import BagKernel, GraphKernel, IsolationKernel, SetKernel
 
 # Seconds for one unit of work on a slow core; an estimate that is too high leaves a part out, no more.
@@ -51,6 +52,11 @@ class EmbeddingKernel(BagKernel):
     """
 
     vectors_: np.ndarray
+
+    _parameter_constraints: dict = {
+        "embedding": [BagEmbedding],
+        "linear": ["boolean"],
+    }
 
     def __init__(self, embedding, linear=False):
         self.embedding = embedding
