@@ -10,6 +10,7 @@ import json
 import sys
 import warnings
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -121,7 +122,16 @@ def ask(model, bags) -> None:
             getattr(model, name)(bags)
 
 
+def limit_memory(most: int = 2**33) -> None:
+    """Let a change that asks for all memory be a MemoryError, where the system can (not on Windows)."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
 def main(folder: Path, rounds: int, seed: int) -> int:
+    limit_memory()
     rng = np.random.default_rng(seed)
     bags = Bags.from_list([rng.normal(size=(m, 3)) * 3 for m in (1, 4, 2)])
     wrong = 0

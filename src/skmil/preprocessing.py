@@ -8,6 +8,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from skmil import _state as state
 from skmil._parameters import ANY, COUNT, POSITIVE, one_of
 from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
@@ -159,6 +160,11 @@ class BagGrid(_BagTransformer):
             steps = np.rint(high * self.factor_) - self.low_
         self._check_steps(steps, low, high)
         self.s_ = steps.astype(np.int64) + 2
+
+    def _check_state(self) -> None:
+        d = len(state.finite(self, "factor_", (None,)))
+        state.finite(self, "low_", (d,))
+        state.places(self, "s_", (d,), int(MOST_STEPS) + 3)
 
     def _check_steps(self, steps, low, high) -> None:
         """Refuse a feature with more steps than float64 has whole numbers."""

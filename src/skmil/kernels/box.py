@@ -9,6 +9,7 @@ from copy import deepcopy
 import numpy as np
 from sklearn.base import clone
 
+from skmil import _state as state
 from skmil._engines.boxes import shared
 from skmil._engines.boxes.counter import KINDS, Counter, Plan, Report, log_grams
 from skmil._engines.boxes.exact import sweep
@@ -129,6 +130,19 @@ class BoxKernel(BagKernel):
         self.n_boxes = n_boxes
         self.align = align
         self.random_state = random_state
+
+    def _check_state(self) -> None:
+        d = state.count(self, "n_features_in_", 1, 2**31)
+        low, high = state.finite(self, "low_", (d,)), state.finite(self, "high_", (d,))
+        order = state.places(self, "order_", (2 * d,), 2 * d)
+        if len(np.unique(order)) < 2 * d or not (low < high).all():
+            raise state.damaged(self, "order_, low_ and high_ do not span a space")
+        grid = state.kept(self, "grid_", BagGrid, type(None))
+        if grid is not None and not ((low == -1).all() and np.array_equal(high, grid.s_ + 1.0)):
+            raise state.damaged(self, "low_ and high_ are not the ends of the grid")
+        if self.method == "shared":
+            n = len(state.finite(self, "boxes_", (None, 2 * d)))
+            state.finite(self, "weights_", (n,))
 
     def log_gram(self, X, Y=None) -> np.ndarray:
         """Natural logarithms of the counts of this kernel's kind (-inf where a count is 0)."""

@@ -47,7 +47,7 @@ def table(bags: Bags, low: np.ndarray, high: np.ndarray, order: np.ndarray) -> T
     points themselves, so any block of a Gram matrix has the bits of the whole.
     """
     z = np.ascontiguousarray(lengths(bags.instances, low, high)[:, order])
-    if not (z > 0).all() or z.shape[1] != 2 * bags.n_features:
+    if not ((z > 0) & (z < np.inf)).all() or z.shape[1] != 2 * bags.n_features:
         raise ValueError("the bags lie outside the space of boxes")
     prints = _fingerprints(z)
     rows = np.lexsort((prints, bags.owner))
