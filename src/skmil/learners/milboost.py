@@ -28,8 +28,8 @@ class MILBoost(BinaryBagClassifier):
 
     ``score_instances`` is f itself, the log-odds that an instance is positive.
 
-    Cost: one sort of the features, then ``n_rounds`` passes over them for each level of a tree; memory for a
-    sorted copy of the instances.
+    Cost: one sort of the features, then ``n_rounds`` passes over them for each level of a tree; memory for
+    a sorted copy of the instances.
 
     Parameters
     ----------
