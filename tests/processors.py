@@ -1,8 +1,8 @@
 """Run a part of the suite as processors without AVX-512, and without AVX, would run it.
 
-Instructions decide the order and the rounding of sums, so a test that passes by the last digit passes on one
-machine only. ``python tests/processors.py`` runs the tests where digits decide most; other arguments go to
-pytest instead of that choice.
+Instructions decide the order and the rounding of sums, so a test that passes by the last digit passes on
+one machine only. ``python tests/processors.py`` runs the tests where digits decide most; other arguments go
+to pytest instead of that choice.
 """
 
 import os
@@ -35,7 +35,7 @@ def processors() -> dict[str, dict[str, str]]:
 
 
 def start(name: str, settings: dict[str, str], arguments: list[str]) -> subprocess.Popen:
-    """Pytest in a process of its own; what Numba compiles for one processor is kept apart from the others."""
+    """Pytest in a process of its own; what Numba compiles for one processor is kept apart."""
     kept = ROOT / ".processors" / name
     env = {**os.environ, **settings, "NUMBA_CACHE_DIR": str(kept / "numba"), "SKMIL_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]

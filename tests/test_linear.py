@@ -9,13 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmil.learners import WideLinearSVC
 
-TOLERANCE = "libsvm stops at a tolerance, as sklearn.svm.SVC itself does"
-WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
-
-@parametrize_with_checks(
-    [WideLinearSVC()], expected_failed_checks=lambda _: dict.fromkeys(WEIGHTS, TOLERANCE)
-)
+@parametrize_with_checks([WideLinearSVC(tol=1e-12)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -106,19 +106,23 @@ def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:
     return np.array([pair_sums(b, b, kernel, w)[0, 0] for b, w in bags])
 
 
-def resolve_gamma(gamma, bags: Bags) -> float:
-    """The number behind ``gamma``: itself, "scale" (1 / (d var)) or "median" (1 / median |x-y|^2)."""
+def resolve_gamma(gamma, bags: Bags, w=None) -> float:
+    """The number behind ``gamma``: itself, "scale" (1 / (d var)) or "median" (1 / median |x-y|^2).
+
+    ``w`` are weights of the bags: one of weight k counts as k bags.
+    """
     if not isinstance(gamma, str):
         if not gamma > 0:
             raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
         return float(gamma)
+    w = None if w is None or (w == 1).all() else np.repeat(w, bags.sizes)
     if gamma == "scale":
         X = bags.instances
-        mean = X.mean()
-        variance = (X.multiply(X) if bags.is_sparse else X * X).mean() - mean**2
+        squares = X.multiply(X) if bags.is_sparse else X * X
+        variance = _mean(squares, w) - _mean(X, w) ** 2
         return 1.0 / (bags.n_features * variance) if variance > 0 else 1.0
     if gamma == "median":
-        typical = _median_distance(bags)
+        typical = _median_distance(bags, w)
         return 1.0 / typical if typical > 0 else 1.0
     raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
 
@@ -134,7 +138,12 @@ def gamma_of(estimator) -> float:
     return float(gamma)
 
 
-def _median_distance(bags: Bags, most: int = 1500) -> float:
+def _mean(X, w) -> float:
+    """Mean of all entries of a table, its rows weighted."""
+    return float(X.mean() if w is None else (w @ X).sum() / (w.sum() * X.shape[1]))
+
+
+def _median_distance(bags: Bags, w=None, most: int = 1500) -> float:
     """Median squared distance of an evenly spaced sample of instances (all of them if few)."""
     N = bags.offsets[-1]
     rows = np.unique(np.linspace(0, N - 1, min(N, most)).astype(int))
@@ -142,11 +151,26 @@ def _median_distance(bags: Bags, most: int = 1500) -> float:
     X = X if bags.is_sparse else X - X.mean(axis=0)
     square = _squares(X)
     D = np.maximum(square[:, None] + square[None, :] - 2 * _product(X, X), 0)
-    D = D[~np.tri(len(rows), dtype=bool)]
+    pairs = ~np.tri(len(rows), dtype=bool)
+    if w is not None:
+        return _weighted_median(D[pairs], np.outer(w[rows], w[rows])[pairs], w[rows])
+    D = D[pairs]
     if len(D) == 0:
         return 0.0
     middle = float(np.median(D))
     return middle if middle > 0 else float(D.mean())
+
+
+def _weighted_median(D, weight, w) -> float:
+    """Median of distances that count ``weight`` times, and of copies to each other, which is zero."""
+    copies = (w * np.maximum(w - 1, 0)).sum() / 2
+    D, weight = np.append(D, 0.0), np.append(weight, copies)
+    order = np.argsort(D, kind="stable")
+    share = np.cumsum(weight[order]) / weight.sum() if weight.sum() > 0 else np.ones(len(D))
+    # The middle two where one half ends between them.
+    low, high = np.searchsorted(share, [0.5 - 1e-12, 0.5 + 1e-12])
+    middle = float(D[order[[low, high]]].mean())
+    return middle if middle > 0 or not weight.any() else float(np.average(D, weights=weight))
 
 
 def _product(X, Y) -> np.ndarray:
