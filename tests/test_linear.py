@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skmil.learners import WideLinearSVC
 
 
-@parametrize_with_checks([WideLinearSVC(tol=1e-12)])
+@parametrize_with_checks([WideLinearSVC()])
 def test_scikit_learn_checks(estimator, check):
+    if "sample_weight_equivalence" in check.func.__name__:
+        estimator = clone(estimator).set_params(tol=1e-12)  # libsvm stops at a tolerance
     check(estimator)
 
 
