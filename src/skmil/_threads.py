@@ -9,12 +9,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from multiprocessing import current_process
 
 from threadpoolctl import ThreadpoolController
 
 _local = threading.local()
+_blas_lock = threading.Lock()
+_blas_limits: list = []  # one entry for each block that runs now; the first one knows the limits before
 
 
 @contextmanager
@@ -47,23 +50,39 @@ def n_threads() -> int:
 def map_blocks(function: Callable, blocks: Iterable) -> list:
     """``[function(b) for b in blocks]`` in threads, results in order.
 
-    BLAS runs on one thread inside, so the bits do not depend on how many of ours there are.
+    BLAS runs on one thread inside, so the bits do not depend on how many of ours there are. Context
+    variables, such as what a search has kept, are those of the caller.
     """
     blocks = list(blocks)
     n = min(n_threads(), len(blocks))
     with one_blas_thread():
         if n <= 1:
             return [function(b) for b in blocks]
+        context = copy_context()
         pool = ThreadPoolExecutor(n)
         try:
-            return list(pool.map(function, blocks))
+            # A copy for each block, because a context is entered by one thread at a time.
+            return list(pool.map(lambda b: context.copy().run(function, b), blocks))
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def one_blas_thread():
-    """Context in which BLAS runs on one thread, so that its bits do not depend on the machine."""
-    return _blas().limit(limits=1, user_api="blas")
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Context in which BLAS runs on one thread, so that its bits do not depend on the machine.
+
+    The limit is one of the whole process: the first to enter sets it, the last to leave, in whatever
+    thread and order, takes it off.
+    """
+    with _blas_lock:
+        _blas_limits.append(_blas_limits[0] if _blas_limits else _blas().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            limit = _blas_limits.pop()
+            if not _blas_limits:
+                limit.restore_original_limits()
 
 
 def slices(n: int, size: int) -> list[slice]:
@@ -73,7 +92,16 @@ def slices(n: int, size: int) -> list[slice]:
 
 def _all_threads() -> int:
     named = os.environ.get("SKMIL_NUM_THREADS", "")
-    return int(named) if named.isdigit() and int(named) > 0 else len(os.sched_getaffinity(0))
+    return int(named) if named.isdigit() and int(named) > 0 else _cores()
+
+
+def _cores() -> int:
+    """Cores that this process may use, as far as Python and the system can tell."""
+    if hasattr(os, "process_cpu_count"):  # Python 3.13
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @cache
