@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 _local = threading.local()
 _blas_lock = threading.Lock()
-_blas_limits: list = []  # one entry for each block that runs now; the first one knows the limits before
+_blas_before: list[list[int]] = []  # threads of BLAS as each that is inside ``one_blas_thread`` found them
 
 
 @contextmanager
@@ -71,18 +71,23 @@ def map_blocks(function: Callable, blocks: Iterable) -> list:
 def one_blas_thread() -> Iterator[None]:
     """Context in which BLAS runs on one thread, so that its bits do not depend on the machine.
 
-    The limit is one of the whole process: the first to enter sets it, the last to leave, in whatever
-    thread and order, takes it off.
+    Most libraries have one number of threads for the whole process: the first to enter sets it, the last to
+    leave, in whatever thread and order, puts it back. Those on OpenMP have one for each thread.
     """
+    shared, own = _blas()
+    mine = [lib.get_num_threads() for lib in own]
     with _blas_lock:
-        _blas_limits.append(_blas_limits[0] if _blas_limits else _blas().limit(limits=1, user_api="blas"))
+        before = _blas_before[0] if _blas_before else [lib.get_num_threads() for lib in shared]
+        _blas_before.append(before)
+        _set_threads(shared + own, [1] * len(shared + own))
     try:
         yield
     finally:
         with _blas_lock:
-            limit = _blas_limits.pop()
-            if not _blas_limits:
-                limit.restore_original_limits()
+            _blas_before.pop()
+            _set_threads(own, mine)
+            if not _blas_before:
+                _set_threads(shared, before)
 
 
 def slices(n: int, size: int) -> list[slice]:
@@ -105,5 +110,14 @@ def _cores() -> int:
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> tuple[list, list]:
+    """The BLAS libraries of this process: those with one pool of threads, and with one a thread."""
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    own = [lib for lib in found if getattr(lib, "threading_layer", None) == "openmp"]
+    return [lib for lib in found if lib not in own], own
+
+
+def _set_threads(libraries, numbers) -> None:
+    for lib, n in zip(libraries, numbers, strict=True):
+        # The plain setter of newer versions of threadpoolctl hears only the thread that called it first.
+        getattr(lib, "_real_set_num_threads", lib.set_num_threads)(n)

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from skmil._memo import once
 from skmil._random import random_key
+from skmil._threads import one_blas_thread
 from skmil.bags import Bags
 from skmil.learners.base import BagClassifier
 
@@ -89,7 +90,8 @@ def _numbers(n_clusters) -> list[int]:
 def _cluster(bags: Bags, w: np.ndarray, d: int, seed: int) -> KMeans:
     X = _writeable(bags)
     kmeans = KMeans(min(d, X.shape[0]), n_init=1, random_state=seed)
-    with warnings.catch_warnings(), threadpool_limits(1):  # same bits on any number of threads
+    # Same bits on any number of threads.
+    with warnings.catch_warnings(), one_blas_thread(), threadpool_limits(1, user_api="openmp"):
         # Fewer different instances than clusters leave clusters that no bag visits: no harm.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return kmeans.fit(X, sample_weight=np.repeat(w, bags.sizes))
