@@ -16,6 +16,17 @@ test: lint
 test-processors: $(VENV)/.test
 	$(BIN)/python tests/processors.py
 
+# The suite on the lowest versions that pyproject.toml declares. Old libraries call newer ones in ways that
+# these deprecate, which is not ours to mend.
+test-lowest: .lowest/.done
+	.lowest/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning -W ignore::FutureWarning
+
+.lowest/.done: pyproject.toml tests/lowest.py
+	test -x .lowest/bin/python || $(PYTHON) -m venv .lowest
+	.lowest/bin/python tests/lowest.py > .lowest/requirements.txt
+	.lowest/bin/python -m pip install --quiet --requirement .lowest/requirements.txt --editable .
+	touch $@
+
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -75,3 +75,17 @@ def test_cores_by_whatever_the_system_has(monkeypatch, name):
     elif name == "sched_getaffinity":
         monkeypatch.setattr(os, name, lambda _: range(5), raising=False)
     assert _threads._cores() == 5
+
+
+def test_lowest_versions_are_those_declared():
+    from tests.lowest import lowest
+
+    project = {
+        "dependencies": ["numpy >= 2.0", "numba >= 0.60"],
+        "optional-dependencies": {
+            "cli": ["rich >= 13"],
+            "all": ["skmil[cli]"],
+            "test": ["skmil[all]", "dask[distributed] >= 2024.5", "ruff == 0.1", "numpy >= 1.0"],
+        },
+    }
+    assert lowest(project) == ["dask[distributed]==2024.5", "numba==0.60", "numpy==2.0", "rich==13"]

@@ -20,8 +20,6 @@ from skmil.formats._files import replacing
 _PACKAGES = (
     "skmil.bags",
     "skmil._engines",
-    "skmil._engines.density",
-    "skmil._engines.trees",
     "skmil.preprocessing",
     "skmil.kernels",
     "skmil.embeddings",
