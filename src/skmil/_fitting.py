@@ -65,7 +65,8 @@ def _fold(run, place) -> Record:
     start = time.perf_counter()
     model = _fit(run, model, run.bags[train], run.y[train], place[0])
     fitted = time.perf_counter()
-    with searching(keep=False):
+    # A store of its own: decision values use the Gram matrix of the predictions.
+    with searching(keep=False), searching():
         predicted = np.asarray(model.predict(run.bags[test]))
         stop = time.perf_counter()
         outputs, scores = _judged(run, model, test, predicted)

@@ -11,7 +11,7 @@ from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
 
 
-class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Bags in, bags out."""
 
     def fit(self, X, y=None):
