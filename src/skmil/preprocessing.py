@@ -11,8 +11,12 @@ from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
 
 
-class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Bags in, bags out."""
+
+    def __init_subclass__(cls, **options):
+        # Nor does a global ``set_config(transform_output=...)`` turn bags into a table.
+        super().__init_subclass__(auto_wrap_output_keys=None, **options)
 
     def fit(self, X, y=None):
         """Learn from the instances of the training bags."""

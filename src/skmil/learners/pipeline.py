@@ -33,13 +33,13 @@ class BagPipeline(Pipeline):
         return super().fit(X, y, **params)
 
     def get_metadata_routing(self):
-        """Weights are for the fit of the last step, unless its own requests say otherwise."""
+        """Weights are for the last step, unless its own requests say otherwise."""
         last = self.steps[-1][1]
         if _routing() and has_fit_parameter(last, "sample_weight"):
-            for method, wanted in (("fit", True), ("score", False)):
+            for method in ("fit", "score"):
                 requests = getattr(last.get_metadata_routing(), method).requests
                 if "sample_weight" in requests and requests["sample_weight"] is None:
-                    getattr(last, f"set_{method}_request")(sample_weight=wanted)
+                    getattr(last, f"set_{method}_request")(sample_weight=True)
         return super().get_metadata_routing()
 
     def score_instances(self, X) -> list[np.ndarray]:
