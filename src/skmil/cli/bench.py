@@ -119,10 +119,8 @@ def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[Cr
         raise ValueError(str(error).replace("task='regression'", "--task regression")) from None
     if task is None and t == "classification" and look_like_quantities(bunch.target):
         kinds = len(np.unique(bunch.target))
-        _note(
-            f"{bunch.name}: {kinds} different numbers are taken for classes; if they are quantities, "
-            "give --task regression"
-        )
+        taken = f"{kinds} different numbers are taken for classes"
+        _note(f"{bunch.name}: {taken}; if they are quantities, give --task regression")
     return found
 
 
