@@ -246,9 +246,7 @@ def test_auc_of_many_classes_is_the_mean_over_each_against_the_rest(toy):
 
 def test_numbers_that_look_like_quantities_name_the_task(toy):
     X, _ = toy
-    with pytest.raises(
-        ValueError, match="40 different numbers: if they are quantities, give task='regression'"
-    ):
+    with pytest.raises(ValueError, match="40 different numbers: if they are quantities"):
         cross_validate_bags("Simple-MI", X, np.arange(40), folds=2)
 
 
@@ -272,11 +270,14 @@ class Broken(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("how", [{}, {"n_jobs": 2}, {"time_limit": 60}])
 def test_a_failure_is_raised_recorded_and_tried_again(toy, tmp_path, how):
     path = tmp_path / "r.jsonl"
-    for lines in (1, 2):
+    before = 0
+    for _ in range(2):
         with pytest.raises(MemoryError, match="out of it"):
             cross_validate_bags(Broken(), *toy, folds=3, records=path, **how)
         found = read_records(path)
-        assert len(found) == lines and found[0].error == "MemoryError: out of it" and found[0].scores == {}
+        assert before < len(found) <= before + how.get("n_jobs", 1) * 3
+        assert {r.error for r in found} == {"MemoryError: out of it"} and found[0].scores == {}
+        before = len(found)
 
 
 def test_ctrl_c_that_compiled_code_dressed_up_is_no_failure(toy, tmp_path):
@@ -300,7 +301,7 @@ class Slow(ClassifierMixin, BaseEstimator):
 
 def test_a_fold_over_the_limit_is_stopped_and_recorded(toy, tmp_path):
     path = tmp_path / "r.jsonl"
-    with pytest.raises(TimeoutError, match="fold 0 was stopped after the time limit of 0.5 s"):
+    with pytest.raises(TimeoutError, match=r"fold 0 was stopped after the time limit of 0\.5 s"):
         cross_validate_bags(Slow(), *toy, folds=3, records=path, time_limit=0.5)
     assert [r.error for r in read_records(path)] == ["fold 0 was stopped after the time limit of 0.5 s"]
 

@@ -57,7 +57,7 @@ def test_packed_lines_come_first_and_once(tmp_path):
 def test_a_wrong_line_is_named(tmp_path):
     journal = Journal(tmp_path / "j.jsonl")
     journal.path.write_text('{"a": 1}\nnonsense\n')
-    with pytest.raises(ValueError, match="j.jsonl, line 2: Expecting value"):
+    with pytest.raises(ValueError, match=r"j\.jsonl, line 2: Expecting value"):
         rows(journal)
 
 

@@ -25,6 +25,9 @@ STARTING = 120.0  # seconds for a worker to import the library and compile, whic
 _SERVE = "import sys; sys.path[:] = {}; from skmil._workers import serve; serve()"
 
 
+Call = tuple[Callable, Sequence]  # a function and its arguments
+
+
 class TimeLimit(Exception):
     """A call took longer than it may."""
 
@@ -35,9 +38,9 @@ class Worker:
     ``number`` and ``task`` are the call that it has to do, ``ready`` says whether it has done its first.
     """
 
-    def __init__(self, answers: queue.SimpleQueue, threads: int, number: int, task: tuple):
-        one = str(threads)
-        limits = dict.fromkeys(("SKMIL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), one)
+    def __init__(self, answers: queue.SimpleQueue, threads: int, number: int, task: Call):
+        names = ("SKMIL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        limits = dict.fromkeys(names, str(threads))
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SERVE.format(sys.path)],
             stdin=subprocess.PIPE,
@@ -50,9 +53,9 @@ class Worker:
         self.deadline = float("inf")
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def call(self, function: Callable, args: Sequence, limit: float) -> None:
+    def call(self, call: Call, limit: float) -> None:
         """Begin a call, which may take ``limit`` seconds."""
-        message = cloudpickle.dumps((function, args))
+        message = cloudpickle.dumps(call)
         self.deadline = time.monotonic() + limit
         with suppress(OSError):  # a process that has died is reported by whoever listens to it
             _send(self.process.stdin, message)
@@ -71,9 +74,7 @@ class Worker:
         self.answers.put((self, MemoryError("the process was ended, perhaps for want of memory")))
 
 
-def run_limited(
-    first: tuple[Callable, Sequence], calls: Iterable[tuple[Callable, Sequence]], limit: float, n_jobs: int
-) -> Iterator[tuple[int, Any]]:
+def run_limited(first: Call, calls: Iterable[Call], limit: float, n_jobs: int) -> Iterator[tuple[int, Any]]:
     """(number of a call, what it gave or the exception it ended with), in the order in which they end.
 
     Parameters
@@ -91,7 +92,7 @@ def run_limited(
     def employ() -> None:
         if (following := next(todo, None)) is not None:
             workers.append(Worker(answers, threads, *following))
-            workers[-1].call(*first, limit + STARTING)
+            workers[-1].call(first, limit + STARTING)
 
     try:
         for _ in range(n_jobs):
@@ -107,7 +108,7 @@ def run_limited(
                 employ()
             elif not worker.ready:
                 worker.ready = True
-                worker.call(*worker.task, limit)
+                worker.call(worker.task, limit)
             else:
                 worker.deadline = float("inf")
                 yield worker.number, answer
@@ -124,7 +125,7 @@ def _go_on(worker: Worker, following, workers: list[Worker], limit: float) -> No
         worker.stop()
     else:
         worker.number, worker.task = following
-        worker.call(*worker.task, limit)
+        worker.call(worker.task, limit)
 
 
 def _next(answers: queue.SimpleQueue, workers: list[Worker]) -> tuple[Worker, Any]:
@@ -151,11 +152,17 @@ def serve() -> None:
             answer = function(*args)
         except Exception as error:
             answer = error
-        try:
-            message = cloudpickle.dumps(answer)
-        except Exception as error:  # an exception that cannot travel goes as its words
-            message = cloudpickle.dumps(RuntimeError(f"{answer!r} ({error})"))
-        _send(answers, message)
+        _send(answers, _packed(answer))
+
+
+def _packed(answer) -> bytes:
+    """The answer; what cannot be read again at the other end goes as its words."""
+    try:
+        message = cloudpickle.dumps(answer)
+        pickle.loads(message)
+        return message
+    except Exception:
+        return pickle.dumps(RuntimeError(repr(answer)))
 
 
 def _hear(calls: queue.SimpleQueue) -> None:
