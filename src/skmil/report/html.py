@@ -11,7 +11,7 @@ from skmil.formats._files import replacing
 from skmil.records import Record
 from skmil.report import plots
 from skmil.report.summary import LEVEL, Section, Summary, corrected_ttest, sections, significant
-from skmil.report.text import NAMES, is_best, number, seconds, shown_scores, source_letters
+from skmil.report.text import NAMES, WORDS, is_best, number, seconds, shown_scores, source_letters
 
 MANY = 14  # more methods than this are compared by signs, so that the table fits the page
 
@@ -88,8 +88,8 @@ def _lead(section: Section) -> str:
     best = [s for s in section.summaries if is_best(section, s)]
     names = _listed([f"<b>{escape(s.label)}</b>" for s in best])
     unit = " %" if not section.regression else ""
-    value = number(best[0], section.score).replace("  ", " ") + unit
-    leading = NAMES[section.score].removesuffix(" %")
+    value = number(best[0], section.score, section.score).replace("  ", " ") + unit
+    leading = WORDS[section.score]
     if len(section.summaries) == 1:
         told = f"{names} reaches {leading} {value}."
     elif len(best) > 1:
@@ -157,7 +157,7 @@ def _row(section: Section, s: Summary, scores, letters) -> str:
     about = "guessing, without a look at the bags" if guess else section.unfinished(s) or s.paper
     cells = f'<td>{escape(s.label)}<span class="paper">{escape(about)}</span></td>'
     for score in scores:
-        mean, _, sd = number(s, score).partition(" ± ")
+        mean, _, sd = number(s, score, section.score).partition(" ± ")
         cells += f"<td>{mean}" + (f' <span class="soft">± {sd.strip()}</span>' if sd else "") + "</td>"
     for value in (s.fit_seconds, s.predict_seconds):
         cells += f'<td class="less">{"" if guess else seconds(value)}</td>'
@@ -184,9 +184,9 @@ def _gap(difference: float, figure) -> str:
 
 
 def _scores(section: Section) -> str:
-    name = NAMES[section.score].removesuffix(" %")
+    name = WORDS[section.score]
     told = "Dot: mean over folds. Bar: 95 % interval, corrected for overlapping training parts."
-    if any(s.figures for s in section.summaries):
+    if section.score == "accuracy" and any(s.figures for s in section.summaries):
         mark = f'<svg class="key"><g class="pub">{plots.diamond(50)}</g></svg>'
         told += f" {mark} published figure."
     if section.baseline is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 from skmil.report.summary import Section, Summary
-from skmil.report.text import NAMES, seconds
+from skmil.report.text import WORDS, seconds
 
 
 def score_strip(section: Section) -> str:
@@ -26,7 +26,9 @@ def score_strip(section: Section) -> str:
     ends = [
         [min(max(percent * v, limits[0]), limits[1]) for v in s.interval(score)] for s in section.summaries
     ]
-    figures = [sorted({f.accuracy for f in s.figures}) for s in section.summaries]
+    figures = [
+        sorted({f.accuracy for f in s.figures}) if score == "accuracy" else [] for s in section.summaries
+    ]
     guessed = [] if section.baseline is None else [percent * section.baseline.mean(score)]
     everything = [v for pair in ends for v in pair] + [v for row in figures for v in row] + guessed
     axis = Axis(min(everything), max(everything))
@@ -43,7 +45,7 @@ def score_strip(section: Section) -> str:
         said += "".join(f"; published {v:g}" for v in published)
         shown = f"{mean:.1f}" if percent == 100 else f"{mean:.3f}"
         rows.append(_strip_row(s.label, axis, marks, said, shown))
-    return _strip(rows, axis, f"{NAMES[score]}, mean and 95 % interval")
+    return _strip(rows, axis, f"{WORDS[score]}, mean and 95 % interval")
 
 
 def time_strip(section: Section) -> str:
@@ -144,7 +146,7 @@ def _grid(section: Section, draw: Callable[[Summary], str], score: str) -> str:
     cells = []
     for s in section.summaries:
         value, name = s.mean(score), escape(s.label)
-        text = f"{NAMES[score].removesuffix(' %')} {value:.3f}" if value == value else ""
+        text = f"{WORDS[score]} {value:.3f}" if value == value else ""
         cells.append(
             f'<figure class="panel"><svg viewBox="-2 -2 104 104" role="img" aria-label="{name}, {text}">'
             f"<title>{name}, {text}</title>{draw(s)}</svg>"
