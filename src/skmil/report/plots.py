@@ -90,6 +90,11 @@ class Axis:
         first, last = math.ceil(self.low / width), math.floor(self.high / width)
         return [(k * width, f"{k * width:.6g}") for k in range(first, last + 1)]
 
+    def css(self, tick: float) -> str:
+        """Ticks between powers of ten are left out where there is little room, if others remain."""
+        powers = [v for v, _ in self.ticks() if not self.log or math.log10(v).is_integer()]
+        return ' class="less"' if self.log and len(powers) > 1 and tick not in powers else ""
+
 
 def _round_step(rough: float) -> float:
     """The smallest of 1, 2, 5 times a power of ten that is not below ``rough``."""
@@ -111,7 +116,9 @@ def _upright(percent: float, css: str) -> str:
 
 
 def _strip(rows: Sequence[str], axis: Axis, label: str) -> str:
-    ticks = "".join(f'<text x="{axis.place(v)}%" y="13">{escape(t)}</text>' for v, t in axis.ticks())
+    ticks = "".join(
+        f'<text{axis.css(v)} x="{axis.place(v)}%" y="13">{escape(t)}</text>' for v, t in axis.ticks()
+    )
     foot = f'<div></div><svg class="ticks" aria-hidden="true">{ticks}</svg><div></div>'
     foot += f'<div></div><div class="axis">{escape(label)}</div><div></div>'
     return f'<div class="strip">{"".join(rows)}{foot}</div>'
