@@ -159,12 +159,8 @@ def _row(section: Section, s: Summary, scores, letters) -> str:
     cells = f'<td>{escape(s.label)}<span class="paper">{escape(about)}</span></td>'
     for score in scores:
         mean, _, sd = number(s, score, section.score).partition(" ± ")
-        mean = mean.replace("-", "−")
-        cells += (
-            f'<td class="{score}">{mean}'
-            + (f' <span class="soft">± {sd.strip()}</span>' if sd else "")
-            + "</td>"
-        )
+        spread = f' <span class="soft">± {sd.strip()}</span>' if sd else ""
+        cells += f'<td class="{score}">{mean.replace("-", "−")}{spread}</td>'
     for value in (s.fit_seconds, s.predict_seconds):
         cells += f'<td class="less">{"" if guess else seconds(value)}</td>'
     if letters:
