@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,7 +51,7 @@ def test_a_failure_is_shown_kept_and_tried_again_when_asked(run, monkeypatch):
         code, out, err = run("--methods", "SIL,Simple-MI")
     reason = "MemoryError: Unable to allocate 93 GiB"
     assert code == 1 and f"SIL failed: {reason}" in out and f"skmil: SIL on toy: {reason}\n" in err
-    report = open("b/report.html", encoding="utf-8").read()
+    report = Path("b/report.html").read_text("utf-8")
     assert reason in report and "failed</b>" in report
     assert [r.method for r in records() if r.error] == ["SIL"]
     code, out, err = run("--methods", "SIL,Simple-MI")
@@ -64,7 +65,7 @@ def test_when_everything_fails_there_is_still_a_report(run, monkeypatch):
     monkeypatch.setattr(SIL, "fit", broken)
     code, out, _ = run("--methods", "SIL")
     assert code == 1 and "SIL failed" in out
-    assert "No method could be run" in open("b/report.html", encoding="utf-8").read()
+    assert "No method could be run" in Path("b/report.html").read_text("utf-8")
 
 
 def test_a_time_limit_names_the_method_and_the_others_are_done(run):
@@ -79,7 +80,7 @@ def test_the_same_bags_under_a_new_name_appear_under_the_new_one(run, toy, tmp_p
     (tmp_path / "toy.npz").rename(tmp_path / "newer.npz")
     _, out, _ = run("--methods", "Simple-MI", data="newer.npz")
     assert "0 folds run, 2 from" in out and "newer: 40 bags" in out and "toy: " not in out
-    page = open("b/report.html", encoding="utf-8").read()
+    page = Path("b/report.html").read_text("utf-8")
     assert ">newer</h2>" in page and ">toy</h2>" not in page
     write_bags(tmp_path / "copy.npz", *toy)
     _, out, _ = run("--methods", "Simple-MI", "--data", "copy.npz", data="newer.npz")

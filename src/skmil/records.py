@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from skmil._identity import agree
+from skmil._identity import agree, deciding
 from skmil._journal import Journal
 
 # What decides a result beside its settings.
@@ -162,8 +162,8 @@ def _of_first_version(values: dict) -> dict:
     chosen = {name for grid in grids for name in grid}
     settings = {
         k: v
-        for k, v in values["parameters"].items()
-        if k not in chosen and k.rsplit("__", 1)[-1] not in ("random_state", "verbose")
+        for k, v in deciding(values["parameters"]).items()
+        if k not in chosen and k.rsplit("__", 1)[-1] != "random_state"
     }
     text = values["estimator"]
     for old, new in RENAMED.items():
