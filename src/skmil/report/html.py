@@ -40,7 +40,7 @@ def to_html(records: Sequence[Record], *, grams: dict | None = None) -> str:
     found = sections(records)
     style = files("skmil.report").joinpath("style.css").read_text("utf-8")
     names = list(dict.fromkeys(s.first.data for s in found))
-    links = "".join(f'<a href="#s{k}">{escape(_heading(s))}</a>' for k, s in enumerate(found))
+    links = "".join(f'<a href="#s{k}">{escape(_heading(s, found))}</a>' for k, s in enumerate(found))
     body = "".join(_section(s, k, (grams or {}).get(s.first.fingerprint)) for k, s in enumerate(found))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -52,8 +52,12 @@ def to_html(records: Sequence[Record], *, grams: dict | None = None) -> str:
     )
 
 
-def _heading(section: Section) -> str:
-    return section.first.data + (", nested search" if section.first.nested else "")
+def _heading(section: Section, among: Sequence[Section]) -> str:
+    """The data set, and what sets the section apart from others on it."""
+    twins = [s for s in among if s.first.data == section.first.data]
+    if len({s.first.nested for s in twins}) > 1 and section.first.nested:
+        return f"{section.first.data}, nested search"
+    return section.first.data
 
 
 def _section(section: Section, number_: int, gram) -> str:
@@ -225,7 +229,7 @@ def _pairs(section: Section) -> str:
         f"{shown} where the corrected resampled t-test (Nadeau and Bengio 2003) finds a difference at "
         f"{100 * LEVEL:.0f} %, each pair on its own."
     )
-    css = "pairs many" if len(found) > 4 else "pairs"
+    css = "pairs many signs" if len(found) > MANY else "pairs many" if len(found) > 4 else "pairs"
     table = f"<table class='{css}'><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return f'<h3>Wins, ties, losses</h3><p class="note">{told}</p><div class="wide">{table}</div>'
 

@@ -91,9 +91,10 @@ class Axis:
         return [(k * width, f"{k * width:.6g}") for k in range(first, last + 1)]
 
     def css(self, tick: float) -> str:
-        """Ticks between powers of ten are left out where there is little room, if others remain."""
-        powers = [v for v, _ in self.ticks() if not self.log or math.log10(v).is_integer()]
-        return ' class="less"' if self.log and len(powers) > 1 and tick not in powers else ""
+        """Marks the ticks of a logarithmic axis that are left out where there is little room."""
+        powers = [v for v, _ in self.ticks() if self.log and math.log10(v).is_integer()]
+        kept = powers[:: 2 if len(powers) > 3 else 1]
+        return ' class="less"' if len(kept) > 1 and tick not in kept else ""
 
 
 def _round_step(rough: float) -> float:
