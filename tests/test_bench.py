@@ -115,6 +115,20 @@ def test_whole_numbers_that_look_like_quantities_name_the_option(run, toy, tmp_p
     assert code == 0 and "13 different numbers are taken for classes" in err
 
 
+def test_missing_values_are_filled_in_inside_the_fold(run, toy, tmp_path):
+    X, y = toy
+    rows = [
+        f"{i},{y[i]},{'' if (i, k) == (3, 0) else v[0]},{v[1]}"
+        for i, b in enumerate(X)
+        for k, v in enumerate(b)
+    ]
+    (tmp_path / "gaps.csv").write_text("\n".join(["bag,label,f,g", *rows]) + "\n")
+    assert "--impute" in run("--methods", "Simple-MI", data="gaps.csv")[2]
+    code, _, err = run("--methods", "Simple-MI", "--impute", "median", "--nested", data="gaps.csv")
+    assert code == 0, err
+    assert records()[0].settings["impute"] == "BagImputer" and "method__svm__C" in records()[0].grid
+
+
 def test_two_at_a_time_cut_no_lines(tmp_path):
     command = [sys.executable, "-c", "import sys; from skmil.cli import main; sys.exit(main(sys.argv[1:]))"]
     options = ["bench", "--data", "toy.npz", "--folds", "10", "--repeats", "3", "--out", "b", "--methods"]

@@ -113,7 +113,7 @@ class CrossValidation:
     Parameters
     ----------
     name, estimator, revision : the method
-    data, bags, y, task : the data set
+    data, fingerprint, bags, y, task : the data set
     seed, table, drawn, grid : the protocol: fold of each bag in each repetition, whether these were drawn
         here, and the parameters that are searched, or None
     """
@@ -122,6 +122,7 @@ class CrossValidation:
     estimator: Any
     revision: str
     data: str
+    fingerprint: str
     bags: Bags
     y: np.ndarray
     task: str
@@ -133,10 +134,10 @@ class CrossValidation:
     @classmethod
     def of(
         cls, method, X, y, *, data="data", folds=10, repeats=1, nested=False, grid=None, seed=0,
-        given_folds=None, task=None, revision=None,
+        given_folds=None, task=None, revision=None, known_fingerprint=None,
     ) -> "CrossValidation":  # fmt: skip
-        """The parameters of ``cross_validate_bags``, checked."""
-        bags = as_bags(X)
+        """The parameters of ``cross_validate_bags``, checked; a hash of the data, if known, saves time."""
+        bags = as_bags(X, missing=isinstance(X, Bags))  # an estimator that imputes takes bags with gaps
         y = check_lengths(y, bags)
         name, estimator, task = _resolve(method, y, task)
         registered = str(REGISTRY[name].revision) if name in REGISTRY else f"skmil {__version__}"
@@ -145,6 +146,7 @@ class CrossValidation:
             estimator=estimator,
             revision=registered if revision is None else str(revision),
             data=data,
+            fingerprint=known_fingerprint or fingerprint(bags, y),
             bags=bags,
             y=y,
             task=task,
@@ -164,7 +166,7 @@ class CrossValidation:
         """A record that has everything but results."""
         return Record(
             data=self.data,
-            fingerprint=fingerprint(self.bags, self.y),
+            fingerprint=self.fingerprint,
             method=self.name,
             task=self.task,
             estimator=text_of(self.estimator),
