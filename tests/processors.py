@@ -48,10 +48,14 @@ def main(arguments: list[str]) -> int:
     """Start all, wait for all, show the end of each log and all of it where a test failed."""
     running = {name: start(name, s, arguments or DIGITS) for name, s in processors().items()}
     worst = 0
-    for name, process in running.items():
-        worst = max(worst, abs(process.wait()))
-        text = (ROOT / ".processors" / name / "log.txt").read_text("utf-8")
-        print(f"{name}: {text if process.returncode else text.splitlines()[-1]}", flush=True)
+    try:
+        for name, process in running.items():
+            worst = max(worst, abs(process.wait()))
+            text = (ROOT / ".processors" / name / "log.txt").read_text("utf-8")
+            print(f"{name}: {text if process.returncode else text.splitlines()[-1]}", flush=True)
+    finally:
+        for process in running.values():
+            process.kill()
     return worst
 
 
