@@ -67,6 +67,18 @@ def count(owner, name: str, least: int, most: int) -> int:
     return int(value)
 
 
+def nodes(owner) -> int:
+    """Number of nodes of a binary tree: each a leaf, or with a feature and two children of its own."""
+    n = len(array(owner, "feature_", (None,), np.integer))
+    array(owner, "threshold_", (n,))
+    inner = np.flatnonzero(owner.feature_ >= 0)
+    children = [array(owner, name, (n,), np.integer)[inner] for name in ("left_", "right_")]
+    later = all((c > inner).all() for c in children)
+    if not later or not np.array_equal(np.sort(np.concatenate(children)), np.arange(1, n)):
+        raise damaged(owner, "a node points outside the tree")
+    return n
+
+
 def kept(owner, name: str, *kinds: type):
     """An attribute of one of these types."""
     value = attribute(owner, name)

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from skmil._folds import task_of
+from skmil._memo import searching
 from skmil._scores import decision_values
 from skmil.cli import Interrupted
 from skmil.cli.models import columns_of
@@ -34,7 +35,7 @@ def fit(
     data: Data,
     model: Annotated[Path, typer.Argument(help="Where to write the model.")],
     read: Reading,
-    name: Name = "MI-Kernel",
+    name: Name = "auto",
     set_: Settings = None,
     task: Task = None,
     proba: Annotated[bool, typer.Option("--proba", help="Calibrate probabilities.")] = False,
@@ -57,6 +58,8 @@ def fit(
     sided = len(known) == 2 and hasattr(estimator, "positive_")
     note = f"; the positive class is {known[estimator.positive_]}" if sided else ""
     out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags{note}", highlight=False, soft_wrap=True)
+    if hasattr(estimator, "leaderboard_"):
+        _show_leaderboard(estimator.leaderboard_)
 
 
 @reads
@@ -74,12 +77,13 @@ def predict(
     if proba and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities; fit it again with --proba")
     bags = _new_bags(model, fitted, data, read).data
-    columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
-    scores = decision_values(fitted, bags)
+    with searching():  # one Gram matrix for all three
+        columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
+        scores = decision_values(fitted, bags)
+        P = fitted.predict_proba(bags) if proba else None
     if scores is not None:
         columns["score"] = [f"{v:.6g}" for v in scores]
-    if proba:
-        P = fitted.predict_proba(bags)
+    if P is not None:
         columns |= {f"P({c})": [f"{p:.4f}" for p in P[:, k]] for k, c in enumerate(fitted.classes_)}
     with _csv(target) as file:
         rows = zip(*columns.values(), strict=True)
@@ -114,6 +118,14 @@ def explain(
     print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
+
+
+def _show_leaderboard(rows: list[dict]) -> None:
+    """What was tried, and what it weighs."""
+    table = plain_table("part", "weight", "seconds", "", left=("",))
+    for row in rows:
+        table.add_row(row["part"], f"{row['weight']:.2f}", f"{row['seconds']:.2f}", row["note"])
+    out.print(table)
 
 
 def _label(y, text: str | None):

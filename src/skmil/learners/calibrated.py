@@ -1,13 +1,15 @@
 """Probabilities for any classifier of bags, by Platt's sigmoid on inner folds (Platt 1999)."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._parameters import SEED, one_of, whole
+from skmil._parameters import SEED, naming, one_of, whole
 from skmil.bags import check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagEstimator, forwarded, positive_weights, renumber
 
@@ -19,8 +21,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
 
     with the decision values f of bags that were left out: the whole method, scaling included, is fitted
     again in each of ``cv`` inner folds. More than two classes have a sigmoid each, normalised. The label
-    predicted is that of the largest probability; decision values, instance scores and learned attributes
-    are those of the method fitted on all bags.
+    predicted is that of the largest probability; instance scores and learned attributes are those of the
+    method fitted on all bags.
 
     Cost: ``cv`` + 1 fits.
 
@@ -29,8 +31,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
     estimator : classifier of bags, or a pipeline that ends in a classifier
     method : "sigmoid" or "isotonic"
         Of the calibration; isotonic regression wants a thousand bags or more.
-    cv : int
-        Inner folds; fewer where a class has fewer bags.
+    cv : int, splitter or list of (train, test)
+        Inner folds; of a number, fewer where a class has fewer bags.
     random_state : int, RandomState or None
         Draws the inner folds.
 
@@ -57,7 +59,7 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
     _parameter_constraints: dict = {
         "estimator": [HasMethods("fit")],
         "method": [one_of("sigmoid", "isotonic")],
-        "cv": [whole(2)],
+        "cv": [whole(2), HasMethods(["split", "get_n_splits"]), list, tuple],
         "random_state": SEED,
     }
 
@@ -71,32 +73,38 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         """Fit the method on all bags, and the sigmoid on bags that were left out."""
         bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
         w = check_weights(sample_weight, bags)
-        given, rows = bags, np.flatnonzero(w)
-        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
+        if isinstance(self.cv, Integral):  # given folds count all bags
+            given, rows = bags, np.flatnonzero(w)
+            bags, codes, w = positive_weights(bags, codes, w, self.classes_)
         weights = {} if sample_weight is None else {"sample_weight": w}
         inner = CalibratedClassifierCV(
             clone(self.estimator), method=self.method, cv=self._folds(codes), ensemble=False
         )
         self.calibrated_ = inner.fit(bags, self.classes_[codes], **weights)
         self.estimator_ = inner.calibrated_classifiers_[0].estimator
-        renumber(self.estimator_, given, rows)
+        if isinstance(self.cv, Integral):
+            renumber(self.estimator_, given, rows)
         return self
 
     def predict_proba(self, X) -> np.ndarray:
         """Calibrated probability of each class, in the order of ``classes_``."""
-        return self.calibrated_.predict_proba(self._checked(X))
+        bags = self._checked(X)
+        return self.calibrated_.predict_proba(bags)
 
     def predict(self, X) -> np.ndarray:
         """The most probable label of each bag."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        won = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[won]
 
     def decision_function(self, X) -> np.ndarray:
-        """Decision values of the method fitted on all bags."""
-        return self.estimator_.decision_function(self._checked(X))
+        """Log-odds of ``classes_[1]``; logarithms of the probabilities if there are more classes."""
+        P = np.clip(self.predict_proba(X), 1e-12, 1.0)
+        return np.log(P[:, 1] / P[:, 0]) if P.shape[1] == 2 else np.log(P)
 
     def score_instances(self, X) -> list[np.ndarray]:
         """Instance scores of the method fitted on all bags."""
-        return self.estimator_.score_instances(self._checked(X))
+        bags = self._checked(X)
+        return self.estimator_.score_instances(bags)
 
     @property
     def has_witness(self) -> bool:
@@ -111,6 +119,12 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         return check_bags(self, X, reset=False)
 
     def _folds(self, codes):
+        if not isinstance(self.cv, Integral):
+            with naming("cv"):
+                folds = check_cv(self.cv, codes, classifier=True)
+                if not [(len(train), len(test)) for train, test in folds.split(codes, codes)]:
+                    raise ValueError("there are no folds")
+            return folds
         fewest = int(np.bincount(codes).min())
         if fewest < 2:
             name = str(self.classes_[np.bincount(codes).argmin()])

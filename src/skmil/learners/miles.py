@@ -73,7 +73,7 @@ class MILES(BinaryBagClassifier):
 
     def _fit(self, bags, y, w):
         embedding = MilesEmbedding(self.gamma)
-        Z = embedding.fit_transform(bags)
+        Z = embedding.fit(bags)._transform(bags)
         coef, self.intercept_, self.objective_ = one_norm_svm(Z, y, self.C * w)
         self.selected_ = np.flatnonzero(coef)
         self.coef_ = coef[self.selected_]
@@ -88,7 +88,7 @@ class MILES(BinaryBagClassifier):
             self.selected_bags_ = rows[self.selected_bags_]
 
     def _decision(self, bags):
-        return self.embedding_.transform(bags) @ self.coef_ + self.intercept_
+        return self.embedding_._transform(bags) @ self.coef_ + self.intercept_
 
     def _instances(self, bags):
         """Exact shares: those of a bag add up to its decision value less the intercept."""
