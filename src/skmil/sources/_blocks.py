@@ -36,8 +36,8 @@ _WAVELET = _wavelet()
 def block_features(pixels: np.ndarray) -> np.ndarray:
     """Six features of each block of a picture (h, w, 3): an array (h // 4, w // 4, 6).
 
-    Means of Y, Cr and Cb from 0 to 255, and the roots of the mean squares of three bands: HL (high along a row of
-    pixels), LH (high along a column), HH.
+    Means of Y, Cr and Cb from 0 to 255, and the roots of the mean squares of three bands: HL (high along a
+    row of pixels), LH (high along a column), HH.
     """
     return _block_features(pixels, _COLOUR, _WAVELET)
 
@@ -89,8 +89,8 @@ def segments(blocks: np.ndarray, most: int, distortion: float, drop: float) -> n
     """Segment of each block (rows of ``blocks``), numbered by falling size.
 
     The number of segments grows from 2 until the mean squared distance to the nearest mean is below
-    ``distortion``, or falls by less than ``drop`` times what it fell on average with the second and third segment,
-    or ``most`` are there.
+    ``distortion``, or falls by less than ``drop`` times what it fell on average with the second and third
+    segment, or ``most`` are there.
     """
     labels = _grow(np.ascontiguousarray(blocks, dtype=np.float64), most, distortion, drop)
     _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
@@ -132,9 +132,9 @@ def _grow(X, most, distortion, drop):
 def _lloyd(X, means, labels, k, error, spread):
     """Move the first k means until hardly a row changes its nearest; returns the mean squared distance.
 
-    Hamerly's bounds (2010) spare most distances: ``near[i]`` is never below the distance to the own mean, ``far[i]``
-    never above that to any other. Leaves the sums of squares of each segment in ``error``, its variances in
-    ``spread``.
+    Hamerly's bounds (2010) spare most distances: ``near[i]`` is never below the distance to the own mean,
+    ``far[i]`` never above that to any other. Leaves the sums of squares of each segment in ``error``, its
+    variances in ``spread``.
     """
     n = len(X)
     near, far, moved = np.full(n, np.inf), np.zeros(n), np.zeros(k)
@@ -216,7 +216,8 @@ def _spreads(X, means, labels, k, error, spread):
 def inertia(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     r"""Normalised inertia of orders 1, 2 and 3 of a set of unit cells.
 
-    :math:`\sum_x |x - \bar x|^\gamma / V^{1 + \gamma/2}` over that of a disc of the same area, which is the least there is.
+    :math:`\sum_x |x - \bar x|^\gamma / V^{1 + \gamma/2}` over that of a disc of the same area, the least
+    there is.
     """
     r = np.hypot(rows - rows.mean(), columns - columns.mean())
     V = len(r)

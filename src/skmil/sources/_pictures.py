@@ -40,7 +40,8 @@ def rgb(content, side: int, max_pixels: int) -> np.ndarray:
     shape = _array_shape(content) if image is None else image.size[::-1]
     if shape[0] * shape[1] > max_pixels:
         raise BadThing(
-            f"it has {shape[1]} x {shape[0]} pixels, more than max_pixels={max_pixels}; raise max_pixels to read it"
+            f"it has {shape[1]} x {shape[0]} pixels, more than max_pixels={max_pixels}; "
+            "raise max_pixels to read it"
         )
     if image is None:
         return np.asarray(_reduce(_from_array(content), side))
@@ -117,7 +118,7 @@ def _array_shape(content) -> tuple[int, ...]:
 
 
 def _from_array(values: np.ndarray, sixteen: bool = False):
-    """An array as a flat Pillow image; whole numbers count to 255, or 65535 if they are 16 bit; floats to 1."""
+    """An array as a flat Pillow image; whole numbers go to 255, or 65535 in 16 bit; floats to 1."""
     Image = pillow()
     pixels = _to_bytes(values, sixteen or values.dtype == np.uint16)
     pixels = pixels[:, :, 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels

@@ -28,23 +28,24 @@ _SAMPLE = 10_000  # tiles that a transformer is fitted on, spread evenly over th
 class ImageBags(BagSource):
     r"""Pictures to bags: an instance is a segment of the picture, or a tile.
 
-    A picture is cut into blocks of 4 x 4 pixels. A block has six features: the means of Y, Cr and Cb, and the
-    energies of the bands HL, LH and HH of one level of Daubechies' wavelet of four coefficients of its luminance.
-    k-means over the blocks of one picture makes segments; their number k grows from 2 until the mean squared
-    distance D(k) is below ``distortion``, its drop D(k-1) - D(k) is below ``drop`` times the mean drop at
-    k = 2, 3, or ``max_segments`` are there. An instance is the mean of the blocks of a segment; segments come in
-    order of falling size. Nothing is learned from training pictures, unless ``features`` is a transformer.
+    A picture is cut into blocks of 4 x 4 pixels. A block has six features: the means of Y, Cr and Cb, and
+    the energies of the bands HL, LH and HH of one level of Daubechies' wavelet of four coefficients of its
+    luminance. k-means over the blocks of one picture makes segments; their number k grows from 2 until the
+    mean squared distance D(k) is below ``distortion``, its drop D(k-1) - D(k) is below ``drop`` times the
+    mean drop at k = 2, 3, or ``max_segments`` are there. An instance is the mean of the blocks of a
+    segment; segments come in order of falling size. Nothing is learned from training pictures, unless
+    ``features`` is a transformer.
 
     Parameters
     ----------
     cut : "segments" or "tiles"
     features : names, function or transformer
-        Some of "luminance" (Y), "chroma" (Cr, Cb), "texture" (HL, LH, HH), "position" (of the centre, 0 to 1),
-        "size" (share of the picture) and "shape" (normalised inertia of orders 1 to 3, segments only), as a tuple
-        or as one text with commas. ``("chroma", "texture")`` are the five features of the box kernels. With
-        ``cut="tiles"`` also a function that takes tiles (n, tile, tile, 3), uint8, and returns n rows, such as a
-        neural network; or a scikit-learn transformer, which is fitted on tiles of the training pictures as rows of
-        numbers from 0 to 1; ``FrozenEstimator(transformer)`` is used as it is.
+        Some of "luminance" (Y), "chroma" (Cr, Cb), "texture" (HL, LH, HH), "position" (of the centre, 0 to
+        1), "size" (share of the picture) and "shape" (normalised inertia of orders 1 to 3, segments only),
+        as a tuple or as one text with commas. ``("chroma", "texture")`` are the five features of the box
+        kernels. With ``cut="tiles"`` also a function that takes tiles (n, tile, tile, 3), uint8, and
+        returns n rows, such as a neural network; or a scikit-learn transformer, which is fitted on tiles of
+        the training pictures as rows of numbers from 0 to 1; ``FrozenEstimator(transformer)`` is used as it is.
     max_segments : int
     distortion, drop : float
         When there are segments enough.
@@ -57,7 +58,7 @@ class ImageBags(BagSource):
     max_pixels : int
         Pictures with more are refused before they are decoded.
     on_error : "raise" or "skip"
-        Whether pictures that cannot be read are an error (one, that lists all) or are left out with a warning.
+        Whether pictures that cannot be read are an error, which lists all, or are left out with a warning.
     n_jobs : int, optional
         Threads; as many as the rest of the library uses where ``None``.
     cache : folder, optional
