@@ -9,8 +9,8 @@ from scipy.integrate import dblquad
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmil import Bags
+from skmil._engines.labels import label_moments, tent_mass
 from skmil.kernels import MarginalizedKernel, SetKernel
-from skmil.kernels.labels import label_moments, tent_mass
 from skmil.kernels.marginalized import label_overlap
 from skmil.learners import DD, SIL, BagSVC, DDRegressor, MarginalizedSVC, MarginalizedSVR
 from skmil.preprocessing import BagScaler

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 
 from skmil import Bags, method, threads
 from skmil.embeddings import MilesEmbedding
-from skmil.embeddings.milestones import COLUMNS, ROWS, nearest
+from skmil.embeddings.miles import COLUMNS, ROWS, nearest
 from skmil.learners import MILES
 from skmil.learners.miles import one_norm_svm
 from tests import naive

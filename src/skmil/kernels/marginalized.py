@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._density import Hypotheses, Search, unit_targets
+from skmil._engines.density import Hypotheses, Search, unit_targets
+from skmil._engines.labels import label_moments, label_overlap
+from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
 from skmil.bags import Bags, check_bags_y
 from skmil.kernels.base import BagKernel, cosine
-from skmil.kernels.instance import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
-from skmil.kernels.labels import label_moments, label_overlap
 
 __all__ = ["MarginalizedKernel", "label_overlap"]
 

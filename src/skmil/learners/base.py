@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._jit import slices
+from skmil._threads import slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
 LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB

@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skmil._jit import random_key
 from skmil._memo import once
+from skmil._random import random_key
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagEstimator, class_weights, positive_weights, winners
 

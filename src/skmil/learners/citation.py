@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._jit import slices
+from skmil._engines.hausdorff import BagIndex, kth_smallest
+from skmil._threads import slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagClassifier, BagRegressor, class_weights, positive_weights
-from skmil.learners.hausdorff import BagIndex, kth_smallest
 
 
 class _Citation(BaseEstimator):

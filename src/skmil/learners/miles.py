@@ -3,7 +3,7 @@ r"""MILES: embedded instance selection with a 1-norm SVM (Chen, Bi & Wang, PAMI 
 import numpy as np
 from scipy.optimize import linprog
 
-from skmil.embeddings.milestones import MilesEmbedding
+from skmil.embeddings.miles import MilesEmbedding
 from skmil.learners.base import BagClassifier
 
 

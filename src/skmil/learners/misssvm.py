@@ -4,8 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC
 
+from skmil._engines.pairs import InstanceKernel, instance_sums, resolve_gamma
 from skmil.bags import Bags
-from skmil.kernels.instance import InstanceKernel, instance_sums, resolve_gamma
 from skmil.learners.base import BagClassifier
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._density import Search, unit_targets
+from skmil._engines.density import Search, unit_targets
+from skmil._engines.pairs import resolve_gamma
 from skmil.bags import check_bags
-from skmil.kernels.instance import resolve_gamma
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor
 
 

@@ -3,8 +3,8 @@ r"""DD-SVM (Chen & Wang, JMLR 2004)."""
 import numpy as np
 from sklearn.svm import SVC
 
-from skmil._density import Search
-from skmil.kernels.instance import resolve_gamma
+from skmil._engines.density import Search
+from skmil._engines.pairs import resolve_gamma
 from skmil.learners.base import BagClassifier
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._density import unit_targets
+from skmil._engines.density import unit_targets
 from skmil.bags import check_bags
 from skmil.kernels.marginalized import MarginalizedKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor
