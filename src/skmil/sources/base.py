@@ -16,8 +16,9 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-import skmil
-from skmil._jit import n_threads
+
+from skmil._threads import n_threads
+from skmil._version import __version__
 from skmil.bags import Bags
 from skmil.sources.cache import DiskCache, MemoryCache, decode, encode, fingerprint
 from skmil.sources.pool import ordered
@@ -252,7 +253,7 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
             return None
         kind = f"{type(self).__module__}.{type(self).__qualname__}"
         try:
-            return fingerprint([kind, skmil.__version__, self._versions(), parameters]).encode()
+            return fingerprint([kind, __version__, self._versions(), parameters]).encode()
         except Exception:  # a user's object that cannot be pickled has no name to keep results under
             return None
 

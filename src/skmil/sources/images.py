@@ -45,7 +45,8 @@ class ImageBags(BagSource):
         as a tuple or as one text with commas. ``("chroma", "texture")`` are the five features of the box
         kernels. With ``cut="tiles"`` also a function that takes tiles (n, tile, tile, 3), uint8, and
         returns n rows, such as a neural network; or a scikit-learn transformer, which is fitted on tiles of
-        the training pictures as rows of numbers from 0 to 1; ``FrozenEstimator(transformer)`` is used as it is.
+        the training pictures as rows of numbers from 0 to 1; ``FrozenEstimator(transformer)`` is used as
+        it is.
     max_segments : int
     distortion, drop : float
         When there are segments enough.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from skmil._jit import one_blas_thread
+from skmil._threads import one_blas_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
