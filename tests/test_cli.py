@@ -52,7 +52,7 @@ def test_version_help_and_methods(run):
     assert run("--version") == (0, f"skmil {skmil.__version__}\n", "")
     assert "bench" in run()[1] and run()[0] == 0
     code, out, _ = run("methods")
-    assert code == 0 and all(name in out for name in skmil.registry())
+    assert code == 0 and all(name in out for name in skmil.methods())
 
 
 def test_bench_writes_records_report_and_table(run, path, tmp_path):

@@ -19,9 +19,9 @@ def test_every_name_builds_a_clean_estimator(name, task):
 
 
 def test_names_by_task():
-    assert set(skmil.registry()) == set(REGISTRY)
-    assert set(skmil.registry("regression")) <= set(skmil.registry())
-    assert set(skmil.registry("classification")) | set(skmil.registry("regression")) == set(REGISTRY)
+    assert set(skmil.methods()) == set(REGISTRY)
+    assert set(skmil.methods("regression")) <= set(skmil.methods())
+    assert set(skmil.methods("classification")) | set(skmil.methods("regression")) == set(REGISTRY)
 
 
 def test_overrides_reach_the_step_that_has_them():
@@ -40,7 +40,7 @@ def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match="has no form for regression"):
         skmil.method("Minimax", task="regression")
     with pytest.raises(ValueError, match="task is 'ranking'"):
-        skmil.registry("ranking")
+        skmil.methods("ranking")
 
 
 def test_published_figures_name_their_source():

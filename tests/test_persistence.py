@@ -35,7 +35,7 @@ def test_every_registered_method_can_be_saved(toy, tmp_path):
     X, y = toy
     path = tmp_path / "model.skops"
     for task in ("classification", "regression"):
-        for name in skmil.registry(task):
+        for name in skmil.methods(task):
             model = skmil.method(name, task).fit(X[:12], y[:12] + 0.0)
             save_model(model, path)
             assert np.array_equal(load_model(path).predict(X), model.predict(X)), name

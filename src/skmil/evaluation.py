@@ -96,7 +96,7 @@ def cross_validate_bags(
     Parameters
     ----------
     method : str, estimator, or (name, estimator)
-        A name of ``skmil.registry()``, or anything with ``fit`` and ``predict`` that takes bags.
+        A name of ``skmil.methods()``, or anything with ``fit`` and ``predict`` that takes bags.
     X, y : bags and one label per bag
     data : name of the data set in the records
     folds, repeats : number of folds, and how often they are drawn anew; stratified for classification

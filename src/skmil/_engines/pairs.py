@@ -95,7 +95,7 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
 
 def instance_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
     """``pair_sums`` with a row for each instance of A instead of each bag."""
-    return pair_sums(Bags(A.instances, np.arange(A.offsets[-1] + 1)), B, kernel, u, v)
+    return pair_sums(A.one_by_one(), B, kernel, u, v)
 
 
 def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:

@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.nearest import nearest
 from skmil._engines.pairs import resolve_gamma
-from skmil.bags import Bags, check_bags
+from skmil.bags import check_bags
 from skmil.embeddings.base import BagEmbedding
 
 
@@ -84,8 +84,7 @@ class MilesEmbedding(BagEmbedding):
         return np.exp(-self.gamma_ * nearest(bags, self.prototypes_))
 
     def _shares(self, bag, Z, w):
-        one_by_one = Bags(bag.instances, np.arange(bag.offsets[-1] + 1))
-        D = nearest(one_by_one, Z)
+        D = nearest(bag.one_by_one(), Z)
         least = D.min(axis=0, initial=np.inf)
         # Copies of an instance may differ in the last digits of their distances.
         first = D <= least + 1e-12 * (1.0 + least)

@@ -238,9 +238,10 @@ class Posterior:
             return self.source.instance_probability(bags.flat.instances)
         if hasattr(self.source, "instance_probability"):
             return np.concatenate(self.source.instance_probability(bags))[:, None]
+        alone = bags.one_by_one() if hasattr(self.source, "score_instances") else bags.instances
         if self.regression:
-            return np.clip(self.source.predict(bags.instances), 0, 1)[:, None]
-        return self.source.predict_proba(bags.instances)[:, 1:2]
+            return np.clip(self.source.predict(alone), 0, 1)[:, None]
+        return self.source.predict_proba(alone)[:, 1:2]
 
     def probability(self, bags: Bags) -> np.ndarray:
         """P(c = 1 | x) of each instance."""

@@ -3,8 +3,15 @@
 from skmil._engines.hausdorff import hausdorff
 from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.learners.apr import APR
-from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
+from skmil.learners.base import (
+    BagClassifier,
+    BagEstimator,
+    BagRegressor,
+    BinaryBagClassifier,
+    leave_one_out,
+)
 from skmil.learners.boost import BallBoost
+from skmil.learners.calibrated import CalibratedBagClassifier
 from skmil.learners.cce import CCE
 from skmil.learners.citation import CitationKNN, CitationKNNRegressor
 from skmil.learners.density import (
@@ -46,6 +53,8 @@ __all__ = [
     "BagSVC",
     "BagSVR",
     "BallBoost",
+    "BinaryBagClassifier",
+    "CalibratedBagClassifier",
     "CitationKNN",
     "CitationKNNRegressor",
     "DDRegressor",

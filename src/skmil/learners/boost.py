@@ -7,14 +7,13 @@ import numpy as np
 from skmil._engines.nearest import nearest
 from skmil._jit import bag, njit
 from skmil._threads import map_blocks, slices
-from skmil.bags import Bags
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 SHAPES = ("ball", "cube", "box")
 CENTRES = 64  # in one block of work
 
 
-class BallBoost(BagClassifier):
+class BallBoost(BinaryBagClassifier):
     r"""AdaBoost with regions of the instance space: a bag that meets a region is called positive [1]_.
 
     .. math::
@@ -126,7 +125,7 @@ class BallBoost(BagClassifier):
     def _inside(self, bags) -> np.ndarray:
         """Whether an instance (row) lies in a region (column)."""
         if self.shape == "ball":
-            one_by_one = Bags(bags.instances, np.arange(bags.offsets[-1] + 1))
+            one_by_one = bags.one_by_one()
             return nearest(one_by_one, self.centers_) <= self.radii_**2
         X = bags.flat.instances
         columns = [((X >= a) & (X <= b)).all(axis=1) for a, b in zip(self.low_, self.high_, strict=True)]

@@ -5,14 +5,14 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from skmil.kernels.box import LEVELS
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 from skmil.preprocessing import BagGrid
 
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
 
 
-class GMIL1(BagClassifier):
+class GMIL1(BinaryBagClassifier):
     r"""Winnow on all boxes of a grid, grouped by the training points they contain [1]_.
 
     The training points are clustered into representatives; boxes that contain the same representatives

@@ -4,10 +4,10 @@ import numpy as np
 from scipy.optimize import linprog
 
 from skmil.embeddings.miles import MilesEmbedding
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 
-class MILES(BagClassifier):
+class MILES(BinaryBagClassifier):
     r"""A sparse linear classifier on the similarities of a bag to all training instances [1]_.
 
     .. math::

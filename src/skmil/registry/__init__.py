@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from skmil.learners import CalibratedBagClassifier
 from skmil.registry.entries import REGISTRY, TASKS, Grid, Method
 
 __all__ = [
@@ -46,7 +47,7 @@ def methods(task: str | None = None) -> list[str]:
     Examples
     --------
     >>> import skmil
-    >>> "MI-Kernel" in skmil.registry("regression")
+    >>> "MI-Kernel" in skmil.methods("regression")
     True
     """
     if task is not None:
@@ -59,11 +60,12 @@ def method(name: str, task: str = "classification", **overrides: Any):
 
     Parameters
     ----------
-    name : one of ``skmil.registry()``
+    name : one of ``skmil.methods()``
     task : "classification" or "regression"
     **overrides : parameters of the estimator or of one of its steps
         ``C=10`` reaches the step that has a ``C``; ``svm__C=10`` names the step. ``random_state=1``
-        reaches every step that draws.
+        reaches every step that draws. ``probability=True`` calibrates a classifier, which then has
+        ``predict_proba``.
 
     Examples
     --------
@@ -77,7 +79,13 @@ def method(name: str, task: str = "classification", **overrides: Any):
     if build is None:
         raise ValueError(f"{name} has no form for {task}; those that have: {', '.join(methods(task))}")
     estimator = build()
-    return estimator.set_params(**{name: v for k, v in overrides.items() for name in _locate(estimator, k)})
+    probability = overrides.pop("probability", False)
+    estimator.set_params(**{name: v for k, v in overrides.items() for name in _locate(estimator, k)})
+    if not probability:
+        return estimator
+    if task != "classification":
+        raise ValueError("probability=True is for classification; a regressor has no classes")
+    return CalibratedBagClassifier(estimator)
 
 
 def find(name: str) -> Method:

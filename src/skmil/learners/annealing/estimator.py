@@ -15,7 +15,7 @@ from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWi
 from skmil.learners.annealing.dual import DualMachine
 from skmil.learners.annealing.losses import LOSSES
 from skmil.learners.annealing.primal import PrimalMachine
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
@@ -23,7 +23,7 @@ LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at th
 SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
 
 
-class AnnealedSVM(BagClassifier):
+class AnnealedSVM(BinaryBagClassifier):
     r"""SVM on instances whose hidden labels are found by deterministic annealing [1]_.
 
     It alternates between an SVM given beliefs p about the instances (w-step) and the best beliefs given
