@@ -36,7 +36,7 @@ def test_the_share_of_positives_is_kept():
     "options", [{"task": "moon"}, {"n_pictures": 0}, {"shape": (8, 48)}, {"positive": 1.5}]
 )
 def test_parameters_are_checked(options):
-    with pytest.raises(ValueError, match="task is 'moon'; use|give at least one picture"):
+    with pytest.raises(ValueError, match=r"task is 'moon'; use|give at least one picture"):
         make_pictures(**options)
 
 

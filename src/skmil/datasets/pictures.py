@@ -1,7 +1,7 @@
 """Pictures of the tasks of Tao et al. (2008), Table 7, painted pixel by pixel.
 
-Sunsets with the sun in view or hidden, fields with and without sky, mountains, waterfalls and flowers: no two
-alike in colours, composition, light and noise.
+Sunsets with the sun in view or hidden, fields with and without sky, mountains, waterfalls and flowers: no
+two alike in colours, composition, light and noise.
 """
 
 from collections.abc import Callable
@@ -44,14 +44,15 @@ def make_pictures(
 
     Returns
     -------
-    Bunch with ``data`` (list of arrays (h, w, 3), uint8), ``target`` (0 or 1) and ``shows`` (what is painted)
+    Bunch with ``data`` (list of arrays (h, w, 3), uint8), ``target`` (0 or 1) and ``shows`` (what is
+    painted)
 
     Examples
     --------
     >>> from skmil.datasets import make_pictures
     >>> made = make_pictures("conjunctive", 6, shape=(32, 48), random_state=0)
     >>> made.data[0].shape, made.target.tolist()
-    ((32, 48, 3), [0, 0, 1, 0, 1, 1])
+    ((32, 48, 3), [0, 1, 1, 0, 1, 0])
     >>> [str(s) for s in made.shows[made.target == 1]]
     ['field without sky', 'field without sky', 'field without sky']
     """

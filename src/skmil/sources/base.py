@@ -16,7 +16,6 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-
 from skmil._threads import n_threads
 from skmil._version import __version__
 from skmil.bags import Bags
