@@ -17,6 +17,11 @@ LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out:
 class BagEstimator(BaseEstimator, metaclass=ABCMeta):
     """A fitted method on bags: it also says how much each instance of a bag counts."""
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return False
+
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, by leaving it out: f(bag) - f(bag without the instance).
 

@@ -39,6 +39,11 @@ class BagPipeline(Pipeline):
         classifies = hasattr(last, "decision_function")
         return leave_one_out(self.decision_function if classifies else self._number, bags)
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return getattr(self.steps[-1][1], "has_witness", False)
+
     def _number(self, bags):
         """What to watch where there is no decision function: a probability or a prediction."""
         if hasattr(self.steps[-1][1], "predict_proba"):
