@@ -1,17 +1,22 @@
 """Things -> Bags: the first step of a pipeline, one kind of thing a file."""
 
 from skmil.sources.base import BagSource, Extract, progress
-from skmil.sources.parts import Boxes, Regions
+from skmil.sources.parts import Boxes, Conformers, Regions, Residues, Spans
+from skmil.sources.texts import TextBags
 from skmil.sources.things import BadThing, Failure, SourceError, Thing
 
 __all__ = [
     "BadThing",
     "BagSource",
     "Boxes",
+    "Conformers",
     "Extract",
     "Failure",
     "Regions",
+    "Residues",
     "SourceError",
+    "Spans",
+    "TextBags",
     "Thing",
     "progress",
 ]
