@@ -1,9 +1,10 @@
 """Cut a text into passages: where each begins and ends, counted in characters of the text."""
 
 import re
+from functools import cache
 from math import gcd
 
-import numpy as np
+Span = tuple[int, int]
 
 UNITS = {"words": (50, 25), "sentences": (1, 0), "paragraphs": (1, 0)}  # size and overlap by default
 
@@ -19,7 +20,7 @@ ABBREVIATION = re.compile(
 )
 
 
-def passages(text: str, unit: str = "words", size: int = 50, overlap: int = 25) -> np.ndarray:
+def passages(text: str, unit: str = "words", size: int = 50, overlap: int = 25) -> list[Span]:
     """Passages of ``size`` units, each sharing ``overlap`` units with the one before.
 
     Parameters
@@ -33,50 +34,46 @@ def passages(text: str, unit: str = "words", size: int = 50, overlap: int = 25) 
 
     Returns
     -------
-    array (passages, 2) : first character, and the one after the last; no rows for a text without words
+    list of (first character, the one after the last); empty for a text without words
 
     Examples
     --------
     >>> from skmil.sources._passages import passages
-    >>> passages("one two three four five", size=2, overlap=1).tolist()
-    [[0, 7], [4, 13], [8, 18], [14, 23]]
-    >>> passages("It rains. We stay.", "sentences", 1, 0).tolist()
-    [[0, 9], [10, 18]]
+    >>> passages("one two three four five", size=2, overlap=1)
+    [(0, 7), (4, 13), (8, 18), (14, 23)]
+    >>> passages("It rains. We stay.", "sentences", 1, 0)
+    [(0, 9), (10, 18)]
     """
     # Blocks of as many units as divide both the step and the size: far fewer matches than words.
     block = gcd(size, size - overlap)
-    starts, ends = _blocks(text, unit, block)
-    per_passage, step = size // block, (size - overlap) // block
-    n = len(starts)
-    first = np.arange(0, max(n - per_passage, 0) + step, step) if n else np.arange(0)
+    blocks = _blocks(text, unit, block)
+    per_passage, step, n = size // block, (size - overlap) // block, len(blocks)
     # A passage is the last one as soon as it reaches the end of the text.
-    first = first[: 1 + int(np.searchsorted(first + per_passage, n))]
-    last = np.minimum(first + per_passage, n) - 1
-    return np.column_stack([starts[first], ends[last]])
+    first = range(0, max(n - per_passage, 0) + step, step) if n else range(0)
+    return [(blocks[i][0], blocks[min(i + per_passage, n) - 1][1]) for i in first]
 
 
-def _blocks(text: str, unit: str, block: int) -> tuple[np.ndarray, np.ndarray]:
+def _blocks(text: str, unit: str, block: int) -> list[Span]:
     """Starts and ends of runs of ``block`` units."""
     if unit == "words":
-        spans = _word_blocks(text, block)
-        return spans[:, 0], spans[:, 1]
+        return [m.span() for m in _words(block, text.isascii()).finditer(text)]
     spans = _paragraphs(text) if unit == "paragraphs" else _sentences(text)
-    starts, ends = spans[::block, 0], spans[block - 1 :: block, 1]
-    return starts, ends if len(ends) == len(starts) else np.append(ends, spans[-1:, 1])
+    return [(spans[i][0], spans[min(i + block, len(spans)) - 1][1]) for i in range(0, len(spans), block)]
 
 
-def _word_blocks(text: str, block: int) -> np.ndarray:
-    # Possessive: a word is never taken apart, and a long text costs one pass.
-    pattern = re.compile(rf"{WORD}(?:\s*+{WORD}){{0,{block - 1}}}+") if block > 1 else re.compile(WORD)
-    return _array([m.span() for m in pattern.finditer(text)])
+@cache
+def _words(block: int, ascii_only: bool) -> re.Pattern:
+    """A run of words; possessive, so that a word is never taken apart and a text costs one pass."""
+    word = r"\S++" if ascii_only else WORD
+    return re.compile(rf"{word}(?:\s*+{word}){{0,{block - 1}}}+")
 
 
-def _paragraphs(text: str) -> np.ndarray:
+def _paragraphs(text: str) -> list[Span]:
     cuts = [m.end() for m in PARAGRAPH_END.finditer(text)]
     return _trimmed(text, [0, *cuts, len(text)])
 
 
-def _sentences(text: str) -> np.ndarray:
+def _sentences(text: str) -> list[Span]:
     cuts = [m.end() for m in SENTENCE_END.finditer(text) if not _abbreviated(text, m)]
     cuts += [m.start() for m in PARAGRAPH_END.finditer(text)]
     return _trimmed(text, [0, *sorted(cuts), len(text)])
@@ -87,7 +84,7 @@ def _abbreviated(text: str, end: re.Match) -> bool:
     return end.group() == "." and ABBREVIATION.search(text[max(end.end() - 8, 0) : end.end()]) is not None
 
 
-def _trimmed(text: str, cuts: list[int]) -> np.ndarray:
+def _trimmed(text: str, cuts: list[int]) -> list[Span]:
     """Pieces between cuts without the space around them; those of space alone are left out."""
     spans = []
     for start, end in zip(cuts[:-1], cuts[1:], strict=True):
@@ -95,8 +92,4 @@ def _trimmed(text: str, cuts: list[int]) -> np.ndarray:
         if piece and not piece.isspace():
             left = start + len(piece) - len(piece.lstrip())
             spans.append((left, start + len(piece.rstrip())))
-    return _array(spans)
-
-
-def _array(spans: list) -> np.ndarray:
-    return np.array(spans, dtype=np.int64).reshape(-1, 2)
+    return spans

@@ -127,9 +127,9 @@ class TextBags(BagSource):
     def _extract(self, content, thing):
         text = self._text(content, thing)
         spans = passages(text, self.unit, *self._sizes())
-        if not len(spans):
+        if not spans:
             raise BadThing("it holds no words")
-        return Extract([text[a:b] for a, b in spans.tolist()], Spans(text, spans))
+        return Extract([text[a:b] for a, b in spans], Spans(text, np.array(spans)))
 
     def _text(self, content, thing) -> str:
         if isinstance(content, bytes):
@@ -158,7 +158,7 @@ class TextBags(BagSource):
         return TfidfVectorizer() if self.vectorizer is None else clone(self.vectorizer)
 
     def _feature_names(self):
-        names = [str(name) for name in self.vectorizer_.get_feature_names_out()]
+        names = list(self.vectorizer_.get_feature_names_out())
         return [n if len(n) <= LONGEST_NAME else f"{n[:40]}… ({k})" for k, n in enumerate(names)]
 
     def _key(self, content, thing, recipe):
