@@ -1,4 +1,4 @@
-"""TextBags: passages against a plain loop, tf-idf against scikit-learn, files of every kind and broken ones."""
+"""TextBags: passages against a plain loop, weights against scikit-learn, files of every kind."""
 
 import pickle
 import re
@@ -185,7 +185,8 @@ def test_markdown_keeps_its_length():
 def test_html_is_what_a_reader_sees():
     page = (
         "<html><head><title>T</title><style>p{}</style></head><body><p>One<br>two <b>b</b>old</p>"
-        "<svg><text>no</text></svg><table><tr><td>a</td><td>b</td></tr></table><pre>x\n  y</pre>&eacute;</body>"
+        "<svg><text>no</text></svg><table><tr><td>a</td><td>b</td></tr></table>"
+        "<pre>x\n  y</pre>&eacute;</body>"
     )
     assert html_text(page) == "T\n\nOne\ntwo bold\n\na b\n\nx\n y\n\né"
     assert html_text("<p>never closed <div>nor this") == "never closed\n\nnor this"

@@ -1,6 +1,7 @@
 """Things -> Bags: the first step of a pipeline, one kind of thing a file."""
 
 from skmil.sources.base import BagSource, Extract, progress
+from skmil.sources.molecules import MoleculeBags, read_sdf, read_smiles
 from skmil.sources.parts import Boxes, Conformers, Regions, Residues, Spans
 from skmil.sources.texts import TextBags
 from skmil.sources.things import BadThing, Failure, SourceError, Thing
@@ -12,6 +13,7 @@ __all__ = [
     "Conformers",
     "Extract",
     "Failure",
+    "MoleculeBags",
     "Regions",
     "Residues",
     "SourceError",
@@ -19,4 +21,6 @@ __all__ = [
     "TextBags",
     "Thing",
     "progress",
+    "read_sdf",
+    "read_smiles",
 ]

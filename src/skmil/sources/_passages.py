@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import pairwise
 from math import gcd
 
 Span = tuple[int, int]
@@ -87,7 +88,7 @@ def _abbreviated(text: str, end: re.Match) -> bool:
 def _trimmed(text: str, cuts: list[int]) -> list[Span]:
     """Pieces between cuts without the space around them; those of space alone are left out."""
     spans = []
-    for start, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for start, end in pairwise(cuts):
         piece = text[start:end]
         if piece and not piece.isspace():
             left = start + len(piece) - len(piece.lstrip())

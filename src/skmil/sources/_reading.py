@@ -48,12 +48,13 @@ def read_text(data: bytes, suffix: str, encoding: str = "auto") -> str:
 
 
 def decode(data: bytes, encoding: str = "auto") -> str:
-    """Bytes as text with ``\\n`` at the ends of lines, or an error that says why not."""
+    """Bytes as text with one line feed at the ends of lines, or an error that says why not."""
     text = _decoded(data, encoding)
     bad = CONTROL.search(text)
     if bad is not None:
         raise BadThing(
-            f"it is not text: it holds the control character {bad.group()!r} at character {bad.start()}; {REMEDY}"
+            f"it is not text: it holds the control character {bad.group()!r} at character "
+            f"{bad.start()}; {REMEDY}"
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
