@@ -44,9 +44,9 @@ class _Tools(NamedTuple):
 def generated(mol, recipe: Recipe) -> Conformers:
     """New conformers of a molecule with its hydrogens, the lowest in energy first.
 
-    ETKDGv3 places ``recipe.n`` conformers; the force field relaxes them; those more than ``window`` above the
-    lowest go, and of the others each that lies within ``rmsd`` of a lower one (heavy atoms, best over the
-    symmetries of the molecule).
+    ETKDGv3 places ``recipe.n`` conformers; the force field relaxes them; those more than ``window`` above
+    the lowest go, and of the others each that lies within ``rmsd`` of a lower one (heavy atoms, best over
+    the symmetries of the molecule).
     """
     tools = rdkit()
     mol = tools.Chem.AddHs(tools.Chem.RemoveHs(mol))

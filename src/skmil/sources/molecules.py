@@ -29,8 +29,8 @@ class MoleculeBags(BagSource):
     Dietterich, Lathrop & Lozano-Pérez (1997) made multiple-instance learning for this: a molecule is active
     if one of its shapes is. Conformers come from distance geometry with torsion preferences (ETKDGv3 [1]_);
     a force field relaxes them; those within ``window`` of the lowest stay, less those within ``rmsd`` of a
-    lower one. Descriptors do not depend on how a shape lies in space. Charges, tautomers and stereochemistry
-    stay as given; a stereocentre that is left open may differ from conformer to conformer.
+    lower one. Descriptors do not depend on how a shape lies in space. Charges, tautomers and
+    stereochemistry stay as given; a stereocentre that is left open may differ between conformers.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class MoleculeBags(BagSource):
         What to do with more than one piece: refuse it, or keep the largest.
     random_state : int
     on_error : "raise" or "skip"
-        Raise one error about all molecules that give no bag (salts, metals, no embedding), or leave them out
-        with a warning.
+        Raise one error about all molecules that give no bag (salts, metals, no embedding), or leave them
+        out with a warning.
     n_jobs : int, optional
         Molecules at a time; the number of threads of the library by default. Results do not depend on it.
     cache : path, optional
