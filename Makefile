@@ -25,7 +25,7 @@ docs: $(VENV)/.docs
 
 # Needs the benchmark sets of the papers in the folder SKMIL_DATA; goes on where it was stopped.
 results: $(VENV)/.test
-	$(BIN)/skmil reproduce --jobs -1 --out docs/results
+	$(BIN)/python -m reproduction --jobs -1 --out docs/results
 	$(BIN)/python docs/update_results.py
 
 $(VENV)/.docs: pyproject.toml

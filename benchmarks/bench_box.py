@@ -10,9 +10,9 @@ import numpy as np
 from common import best, data
 
 from skmil import threads
+from skmil._engines.boxes.coverage import count_coverage
+from skmil._engines.boxes.pairwise import AND, MIN, OR
 from skmil.kernels import BoxKernel
-from skmil.kernels.box.coverage import count_coverage
-from skmil.kernels.box.pairwise import AND, MIN, OR
 from skmil.preprocessing import BagGrid
 
 TABLES = {"and": [AND], "min": [MIN], "and/or": [AND, OR]}

@@ -7,9 +7,9 @@ from common import best, data
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from skmil._density import Search
-from skmil._descent import MEMORY
-from skmil.kernels.instance import resolve_gamma
+from skmil._engines.density import Search
+from skmil._engines.descent import MEMORY
+from skmil._engines.pairs import resolve_gamma
 from skmil.preprocessing import BagScaler
 
 SAMPLE = 12  # starts that the references are timed on; their time is scaled to all

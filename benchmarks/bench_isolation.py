@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_limits
 
 import skmil
 from skmil import threads
-from skmil._jit import map_blocks, slices
+from skmil._threads import map_blocks, slices
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
 from skmil.kernels.isolation import _inner, blocks
-from skmil.learners import GramSVC
+from skmil.learners import WideLinearSVC
 
 N_CELLS = 256
 
@@ -126,7 +126,7 @@ def isolation_gramsvc():
     Z = skmil.method("ISK")[:-1].fit_transform(corel.data)
     ours, theirs = (
         best(lambda m=machine: m.fit(Z, corel.target).predict(Z))
-        for machine in (GramSVC(C=100.0), SVC(kernel="linear", C=100.0))
+        for machine in (WideLinearSVC(C=100.0), SVC(kernel="linear", C=100.0))
     )
     return {
         "ratio": round(theirs / ours, 1),

@@ -7,11 +7,11 @@ import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "src"))
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE.parent)]
 
 import skmil  # noqa: E402
-from skmil.methods import REGISTRY  # noqa: E402
-from skmil.reproduce.pages import grid_text  # noqa: E402
+from reproduction.pages import grid_text  # noqa: E402
+from skmil.registry import REGISTRY  # noqa: E402
 
 project = "skmil"
 author = "The skmil developers"

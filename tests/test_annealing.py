@@ -12,9 +12,9 @@ from sklearn.svm import SVC
 
 import skmil
 from skmil import Bags, threads
+from skmil._engines.pairs import InstanceKernel
 from skmil.datasets import load_musk1, make_annealing_toy
 from skmil.inspection import plot_annealing
-from skmil.kernels.instance import InstanceKernel
 from skmil.learners import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.preprocessing import BagScaler
 

@@ -7,7 +7,7 @@ from scipy.spatial.distance import chebyshev, euclidean
 
 from skmil import Bags, threads
 from skmil.learners import BallBoost
-from skmil.learners.balls import _Search
+from skmil.learners.boost import _Search
 from tests import naive
 
 DISTANCES = {"ball": euclidean, "cube": chebyshev}

@@ -8,11 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmil import Bags, threads
+from skmil._engines.boxes import corners, counter, exact, shared
+from skmil._engines.boxes.coverage import count_coverage
+from skmil._engines.boxes.pairwise import AND, MIN, OR, count_entries
+from skmil._engines.boxes.space import Table, lengths, table
 from skmil.kernels import BoxKernel, EmpiricalMap
-from skmil.kernels.box import corners, count, exact, gram, shared
-from skmil.kernels.box.coverage import count_coverage
-from skmil.kernels.box.pairwise import AND, MIN, OR, count_entries
-from skmil.kernels.box.space import Table, lengths, table
+from skmil.kernels.box import count
 from skmil.preprocessing import BagGrid
 from tests import naive
 
@@ -239,28 +240,28 @@ class TestExact:
         rng = np.random.default_rng(1)
         X = Bags.from_list([rng.integers(0, 1000, (7, 8)).astype(float) for _ in range(6)])
         k = BoxKernel(method="exact").fit(X)
-        counter = gram.Counter(k._table(X), k._plan())
-        seconds = counter.seconds(*np.triu_indices(6, 1)).sum()
-        monkeypatch.setattr(gram, "HOPELESS", 0.99 * seconds)
+        work = counter.Counter(k._table(X), k._plan())
+        seconds = work.seconds(*np.triu_indices(6, 1)).sum()
+        monkeypatch.setattr(counter, "HOPELESS", 0.99 * seconds)
         with pytest.raises(ValueError, match=r"6 x 6 bags of up to \d+ corners.*hours of one processor"):
             k.log_gram(X)
-        monkeypatch.setattr(gram, "HOPELESS", 1.01 * seconds)
+        monkeypatch.setattr(counter, "HOPELESS", 1.01 * seconds)
         assert np.isfinite(k.log_gram(X)).all()
 
     def test_tiles_of_long_sums_are_cut(self):
         cost = np.full((32, 8), 0.01)
         cost[3, 2] = 7.0
-        tiles = gram._cut((slice(0, 32), slice(0, 8)), lambda i, j: cost[i, j - 5], 5)
+        tiles = counter._cut((slice(0, 32), slice(0, 8)), lambda i, j: cost[i, j - 5], 5)
         seen = np.zeros(cost.shape, int)
         for t in tiles:
             seen[t] += 1
-            assert cost[t].sum() <= gram.PATIENCE or cost[t].size == 1
+            assert cost[t].sum() <= counter.PATIENCE or cost[t].size == 1
         assert (seen == 1).all()
 
     def test_bits_do_not_depend_on_tiles(self, dense_bags, monkeypatch):
         k = BoxKernel("or", method="exact").fit(dense_bags)
         K, cross = k.log_gram(dense_bags), k.log_gram(dense_bags[:9], dense_bags[9:])
-        monkeypatch.setattr(gram, "PATIENCE", 1e-9)
+        monkeypatch.setattr(counter, "PATIENCE", 1e-9)
         assert_array_equal(k.log_gram(dense_bags), K)
         assert_array_equal(k.log_gram(dense_bags[:9], dense_bags[9:]), cross)
         assert_array_equal(cross, K[:9, 9:])
@@ -424,7 +425,7 @@ class TestKernel:
 
     def test_reports_are_not_shared(self, dense_bags):
         first, second = (BoxKernel(random_state=0).fit(dense_bags[:4]) for _ in range(2))
-        report = gram.Report({"exact": 3})
+        report = counter.Report({"exact": 3})
         for k in (first, second, unfitted := BoxKernel()):
             k._note(report)
         first.report_.add("exact", 5)

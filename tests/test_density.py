@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 from skmil import Bags, threads
-from skmil._density import Hypotheses, Search, merged
-from skmil._descent import _evaluate, cost_and_gradient
+from skmil._engines.density import Hypotheses, Search, merged
+from skmil._engines.descent import _evaluate, cost_and_gradient
 from skmil.learners import DD, DDSVM, EMDD, DDRegressor, EMDDRegressor, MarginalizedSVC, MarginalizedSVR
 from skmil.learners.density.dd import best_cut
 from skmil.preprocessing import BagScaler

@@ -12,8 +12,8 @@ import skmil
 from skmil.embeddings import MeanEmbedding
 from skmil.evaluation import cross_validate_bags, seconds_left, task_of
 from skmil.learners import BagPipeline
-from skmil.methods import grid as grid_of
 from skmil.records import Record, read_records
+from skmil.registry import grid as grid_of
 
 TIMES = ("fit_seconds", "predict_seconds")
 

@@ -11,7 +11,7 @@ from skmil.datasets import make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
 from skmil.kernels import BoxKernel, SetKernel
 from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, InstanceLabelSVM
-from skmil.learners.winnow import group_boxes
+from skmil.learners.gmil import group_boxes
 from skmil.preprocessing import BagGrid
 from tests import naive
 

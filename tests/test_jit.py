@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmil import threads
-from skmil._jit import exp, map_blocks, mix, n_threads, njit, random_key, slices, uniform
+from skmil._jit import exp, njit
+from skmil._random import mix, random_key, uniform
+from skmil._threads import map_blocks, n_threads, slices
 
 
 @njit
@@ -97,7 +99,7 @@ def test_environment_sets_the_number_of_threads():
 
 def test_compiled_code_is_found_again_by_a_second_process():
     code = (
-        "from skmil.kernels import SetKernel; from skmil.kernels.instance import _segment_sums;"
+        "from skmil.kernels import SetKernel; from skmil._engines.pairs import _segment_sums;"
         "SetKernel(gamma=1.0)([[[0.0]], [[1.0]]]); print(sum(_segment_sums.stats.cache_hits.values()))"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from skmil import Bags
+from skmil._engines import pairs as engine
 from skmil.kernels import EmpiricalMap, MinimaxKernel, Normalized, Power, SetKernel
-from skmil.kernels import instance as engine
 from tests import naive
 
 INSTANCE = {

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skmil import Bags
 from skmil.embeddings import MeanEmbedding, MinMaxEmbedding
 from skmil.kernels import MinimaxKernel, SetKernel
-from skmil.learners import SIL, BagPipeline, BagSVC, BagSVR, leave_one_out
+from skmil.learners import SIL, BagPipeline, BagSVC, BagSVR, CalibratedBagClassifier, leave_one_out
 from skmil.preprocessing import BagScaler
 
 
@@ -61,7 +61,7 @@ def test_instance_scores_are_exact_shares(toy):
 def test_probabilities_only_on_request(toy):
     X, y = toy
     assert not hasattr(BagSVC(), "predict_proba")
-    model = BagSVC(probability=True).fit(X, y)
+    model = CalibratedBagClassifier(BagSVC()).fit(X, y)
     P = model.predict_proba(X)
     assert P.shape == (40, 2)
     assert_allclose(P.sum(axis=1), 1)

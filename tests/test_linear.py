@@ -7,13 +7,15 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skmil.learners import GramSVC
+from skmil.learners import WideLinearSVC
 
 TOLERANCE = "libsvm stops at a tolerance, as sklearn.svm.SVC itself does"
 WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
 
-@parametrize_with_checks([GramSVC()], expected_failed_checks=lambda _: dict.fromkeys(WEIGHTS, TOLERANCE))
+@parametrize_with_checks(
+    [WideLinearSVC()], expected_failed_checks=lambda _: dict.fromkeys(WEIGHTS, TOLERANCE)
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -25,7 +27,7 @@ def test_it_is_the_linear_svc(n_classes, to):
     X = rng.normal(size=(60, 40)) * (rng.uniform(size=(60, 40)) < 0.3)
     y, w = rng.integers(n_classes, size=60), rng.uniform(0.5, 2, 60)
     X[:, 0] += 2 * y
-    ours = GramSVC(C=3.0, class_weight="balanced").fit(to(X[:40]), y[:40], w[:40])
+    ours = WideLinearSVC(C=3.0, class_weight="balanced").fit(to(X[:40]), y[:40], w[:40])
     theirs = SVC(kernel="linear", C=3.0, class_weight="balanced").fit(X[:40], y[:40], w[:40])
     assert_allclose(ours.decision_function(to(X)), theirs.decision_function(X), atol=1e-6)
     assert_array_equal(ours.predict(to(X)), theirs.predict(X))
@@ -37,12 +39,12 @@ def test_it_is_the_linear_svc(n_classes, to):
 def test_a_class_without_weight_is_refused():
     y = np.arange(9) % 3
     with pytest.raises(ValueError, match="the class '1' has no bag with a positive weight"):
-        GramSVC().fit(np.eye(9), y, sample_weight=y != 1)
+        WideLinearSVC().fit(np.eye(9), y, sample_weight=y != 1)
 
 
 def test_a_weight_of_k_is_a_row_k_times():
     rng = np.random.default_rng(1)
     X, y, w = rng.normal(size=(30, 4)), rng.integers(2, size=30), rng.integers(0, 3, size=30)
-    weighed = GramSVC(tol=1e-12).fit(X, y, w)
-    repeated = GramSVC(tol=1e-12).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    weighed = WideLinearSVC(tol=1e-12).fit(X, y, w)
+    repeated = WideLinearSVC(tol=1e-12).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     assert_allclose(weighed.decision_function(X), repeated.decision_function(X), atol=1e-6)

@@ -9,10 +9,18 @@ from scipy.integrate import dblquad
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmil import Bags
+from skmil._engines.labels import label_moments, tent_mass
 from skmil.kernels import MarginalizedKernel, SetKernel
-from skmil.kernels.labels import label_moments, tent_mass
 from skmil.kernels.marginalized import label_overlap
-from skmil.learners import DD, SIL, BagSVC, DDRegressor, MarginalizedSVC, MarginalizedSVR
+from skmil.learners import (
+    DD,
+    SIL,
+    BagSVC,
+    CalibratedBagClassifier,
+    DDRegressor,
+    MarginalizedSVC,
+    MarginalizedSVR,
+)
 from skmil.preprocessing import BagScaler
 from tests import naive
 
@@ -187,8 +195,8 @@ def test_any_estimator_gives_the_probabilities(toy):
     assert k.hypotheses_.shape == (0, 3)
     assert MarginalizedSVC(MarginalizedKernel(estimator=LogisticRegression())).fit(X, y).score(X, y) > 0.8
 
-    on_bags = MarginalizedKernel(estimator=BagSVC(probability=True)).fit(X, y)
-    direct = BagSVC(probability=True).fit(X, y).predict_proba(X.instances)[:, 1]
+    on_bags = MarginalizedKernel(estimator=CalibratedBagClassifier(BagSVC())).fit(X, y)
+    direct = CalibratedBagClassifier(BagSVC()).fit(X, y).predict_proba(X.one_by_one())[:, 1]
     assert_allclose(np.concatenate(on_bags.instance_probability(X)), direct)
 
     targets = np.linspace(-3, 5, 40)[np.argsort(np.argsort(y + np.linspace(0, 0.1, 40)))]

@@ -4,7 +4,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 import skmil
-from skmil.methods import REGISTRY, TASKS, find, grid
+from skmil.registry import REGISTRY, TASKS, find, grid
 
 ALL = [(name, task) for name, m in REGISTRY.items() for task in m.tasks]
 

@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from skmil import Bags, method, threads
+from skmil._engines.nearest import COLUMNS, ROWS, nearest
 from skmil.embeddings import MilesEmbedding
-from skmil.embeddings.milestones import COLUMNS, ROWS, nearest
 from skmil.learners import MILES
 from skmil.learners.miles import one_norm_svm
 from tests import naive

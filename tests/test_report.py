@@ -14,7 +14,7 @@ from skmil.evaluation import cross_validate_bags
 from skmil.report import corrected_ttest, sections, to_html, to_text, write_html
 from skmil.report.plots import Axis, mean_roc, png
 from skmil.report.summary import Summary
-from skmil.report.table import seconds
+from skmil.report.text import seconds
 
 
 @pytest.fixture(scope="module")

@@ -12,17 +12,17 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 
+from reproduction import load_tables, reproduce
+from reproduction import run as running
+from reproduction.cells import build, grid_of
+from reproduction.experiments import EXPERIMENTS
+from reproduction.experiments.base import pivot
+from reproduction.ledger import read_results, run_tasks
+from reproduction.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
+from reproduction.summary import TIED, Cell, overview, summary
 from skmil.datasets import load_musk1
-from skmil.methods import REGISTRY
 from skmil.records import Record
-from skmil.reproduce import load_tables, reproduce
-from skmil.reproduce import run as running
-from skmil.reproduce.cells import build, grid_of
-from skmil.reproduce.experiments import EXPERIMENTS
-from skmil.reproduce.experiments.base import pivot
-from skmil.reproduce.ledger import read_results, run_tasks
-from skmil.reproduce.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
-from skmil.reproduce.summary import TIED, Cell, overview, summary
+from skmil.registry import REGISTRY
 
 TINY = replace(
     load_tables(["tao-8"])[0],

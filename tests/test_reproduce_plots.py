@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from skmil.reproduce import load_tables
-from skmil.reproduce.experiments.base import axes, save
-from skmil.reproduce.plots import accuracy_plot
+from reproduction import load_tables
+from reproduction.experiments.base import axes, save
+from reproduction.plots import accuracy_plot
 
 PNG = b"\x89PNG"
 

@@ -72,7 +72,8 @@ def test_ids_names_and_parts_follow_the_order_of_things(tmp_path):
     "hold",
     [
         list, tuple, np.array, pd.Series, pl.Series, lambda x: np.array(x)[:, None],
-        lambda x: pd.DataFrame({"text": x}), lambda x: pl.DataFrame({"text": x}), lambda x: [[t] for t in x],
+        lambda x: [[t] for t in x],
+        lambda x: pd.DataFrame({"text": x}), lambda x: pl.DataFrame({"text": x}),
     ],
 )  # fmt: skip
 def test_one_column_in_any_container(hold):

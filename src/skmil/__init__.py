@@ -1,17 +1,18 @@
 """skmil: multiple-instance learning for scikit-learn, with kernels at its heart."""
 
-__version__ = "0.1.0"
-
-from skmil import datasets, embeddings, kernels, learners, preprocessing
-from skmil._jit import threads
+from skmil import datasets, embeddings, extend, kernels, learners, preprocessing
+from skmil._threads import threads
+from skmil._version import __version__
 from skmil.bags import Bags, as_bags
-from skmil.methods import method, methods, published
+from skmil.registry import method, methods, published
 
 __all__ = [
     "Bags",
+    "__version__",
     "as_bags",
     "datasets",
     "embeddings",
+    "extend",
     "kernels",
     "learners",
     "method",

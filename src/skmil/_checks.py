@@ -280,3 +280,69 @@ def _missing(values: np.ndarray) -> np.ndarray:
     return np.array(
         [v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in values], dtype=bool
     )
+
+
+def remember(estimator, bags) -> None:
+    estimator.sparse_in_, estimator.largest_bag_in_ = bags.is_sparse, int(bags.sizes.max())
+    if bags.feature_names is not None:
+        estimator.feature_names_in_ = bags.feature_names.astype(object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def refuse_table(estimator, bags) -> None:
+    """One bag must not pass for many: the rows of a table would each get a label."""
+    largest = getattr(estimator, "largest_bag_in_", 1)
+    if largest > 1:
+        raise ValueError(
+            f"got one table of {len(bags)} rows, but {type(estimator).__name__} was fitted on bags of up "
+            f"to {largest} instances; for one bag pass [bag] or X[[0]], for many a list of 2-D arrays or "
+            "Bags.from_table(table, bag_ids)"
+        )
+
+
+def feature_columns(own, names, who: str) -> list[int] | None:
+    """Where the named features stand among one's own; None where they are these."""
+    names = np.asarray(names).astype(str)
+    if own is None:
+        raise ValueError(f"the bags have no feature names; {who} asks for {some(names)}")
+    if np.array_equal(own, names):
+        return None
+    missing, new = np.setdiff1d(names, own), np.setdiff1d(own, names)
+    if len(missing) or len(new):
+        lack = f"lack the feature{'s' * (len(missing) > 1)} {some(missing)}" if len(missing) else ""
+        more = f"have {some(new)}, unknown to {who}" if len(new) else ""
+        told = " and ".join(t for t in (lack, more) if t)
+        raise ValueError(f"the bags {told}; {who} wants {some(names)}, in any order")
+    place = {name: k for k, name in enumerate(own)}
+    return [place[name] for name in names]
+
+
+def is_table(X) -> bool:
+    """Whether X is one 2-D table, whose rows count as bags of one instance."""
+    if hasattr(X, "offsets"):  # bags
+        return False
+    if isinstance(X, (list, tuple)):
+        return is_list_of_rows(X)
+    return sparse.issparse(X) or is_frame(X) or np.ndim(X) == 2
+
+
+def as_index(key):
+    if isinstance(key, slice):
+        return key
+    key = np.asarray(key)
+    if key.ndim != 1 or (key.size and key.dtype.kind not in "iub"):
+        what = f"{key.dtype} of shape {key.shape}"
+        raise IndexError(
+            f"bags are indexed by a number, a slice, or a list of numbers or truth values, not by {what}"
+        )
+    return key if key.size else key.astype(int)
+
+
+def is_list_of_rows(X) -> bool:
+    """Whether X is a table written as plain lists of numbers, the way scikit-learn accepts one."""
+    return len(X) > 0 and all(isinstance(r, (list, tuple)) and r and np.isscalar(r[0]) for r in X)
+
+
+def is_frame(X) -> bool:
+    return (hasattr(X, "columns") and hasattr(X, "__dataframe__")) or hasattr(X, "iloc")

@@ -1,16 +1,22 @@
 """Bags: the container of this library, and the only place that validates bags and labels."""
 
+import warnings
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _get_feature_names,
+    column_or_1d,
+    validate_data,
+)
 
 from skmil._checks import (
+    as_index,
     bag_labels,
     bag_name,
     check_instances,
@@ -19,12 +25,23 @@ from skmil._checks import (
     check_offsets,
     check_parts,
     check_targets,
+    feature_columns,
     frame_table,
     group_rows,
+    is_frame,
+    is_list_of_rows,
+    is_table,
     read_only,
+    refuse_table,
     refuse_text,
+    remember,
 )
+from skmil._html import bags_html
 from skmil._jit import Flat
+
+
+class TableWarning(UserWarning):
+    """Something was fitted on one 2-D table: each of its rows is a bag of one instance."""
 
 
 class Bags:
@@ -69,7 +86,7 @@ class Bags:
     def from_list(cls, bags, ids=None, feature_names=None) -> "Bags":
         """Make bags from a list of 2-D arrays, or of CSR matrices."""
         arrays = check_list(bags, ids)
-        offsets = np.cumsum([0] + [len_(a) for a in arrays])
+        offsets = np.cumsum([0] + [a.shape[0] for a in arrays])
         stack = sparse.vstack if sparse.issparse(arrays[0]) else np.concatenate
         return cls(stack(arrays), offsets, ids, feature_names)
 
@@ -111,6 +128,8 @@ class Bags:
     def concat(cls, parts: "Sequence[Bags]") -> "Bags":
         """Put several ``Bags`` one after the other."""
         check_parts(parts)
+        if parts[0].feature_names is not None:
+            parts = [p.with_features(parts[0].feature_names, "part 0") for p in parts]
         stack = sparse.vstack if parts[0].is_sparse else np.concatenate
         offsets = np.cumsum(np.concatenate([[0]] + [p.sizes for p in parts]))
         ids = None if all(p._ids is None for p in parts) else np.concatenate([p.ids for p in parts])
@@ -184,6 +203,21 @@ class Bags:
         names = self.feature_names if instances.shape[1] == self.n_features else None
         return Bags(instances, self.offsets, self._ids, names)
 
+    def with_features(self, names, who: str = "the selection") -> "Bags":
+        """Same bags with the named features, in that order and no others."""
+        columns = feature_columns(self.feature_names, names, who)
+        if columns is None:
+            return self
+        return Bags(self.instances[:, columns], self.offsets, self._ids, names)
+
+    def one_by_one(self) -> "Bags":
+        """Each instance as a bag of its own."""
+        return Bags(self.instances, np.arange(self.offsets[-1] + 1), feature_names=self.feature_names)
+
+    def to_sparse(self) -> "Bags":
+        """Same bags with a CSR matrix."""
+        return self if self.is_sparse else self.with_instances(sparse.csr_matrix(self.instances))
+
     def to_dense(self) -> "Bags":
         """Same bags with a dense table."""
         return self.with_instances(self.instances.toarray()) if self.is_sparse else self
@@ -204,7 +238,7 @@ class Bags:
         if isinstance(key, (int, np.integer)) and not isinstance(key, (bool, np.bool_)):
             i = range(len(self))[key]
             return self.instances[self.offsets[i] : self.offsets[i + 1]]
-        return self._take(np.arange(len(self))[_as_index(key)])
+        return self._take(np.arange(len(self))[as_index(key)])
 
     def _take(self, index: np.ndarray) -> "Bags":
         """Bags ``index``; a view where they are neighbours, a gathered copy otherwise."""
@@ -242,28 +276,13 @@ class Bags:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        counts = {"bag": len(self), "instance": len_(self.instances), "feature": self.n_features}
+        counts = {"bag": len(self), "instance": self.instances.shape[0], "feature": self.n_features}
         text = ", ".join(f"{n} {what}{'s' * (n != 1)}" for what, n in counts.items())
         kind, sizes = " (sparse)" if self.is_sparse else "", self.sizes
         return f"Bags({text}{kind}; sizes {sizes.min()} to {sizes.max()}, median {np.median(sizes):g})"
 
     def _repr_html_(self) -> str:
-        counts, edges = np.histogram(self.sizes, bins=min(20, 1 + int(np.ptp(self.sizes))))
-        heights = 1 + 39 * counts / counts.max()
-        bars = "".join(
-            f'<span title="{a:.0f} to {b:.0f} instances: {c} bags" style="display:inline-block;'
-            f"width:8px;margin-right:1px;background:#4878a8;height:{h:.0f}px"
-            '"></span>'
-            for c, h, a, b in zip(counts, heights, edges[:-1], edges[1:], strict=True)
-        )
-        first = "".join(
-            f"<tr><td>{i}</td><td>{escape(str(self.ids[i]))}</td><td>{self.sizes[i]}</td></tr>"
-            for i in range(min(5, len(self)))
-        )
-        return (
-            f"<div><b>{escape(repr(self))}</b><div style='margin:6px 0'>{bars}</div>"
-            f"<table><tr><th>bag</th><th>id</th><th>instances</th></tr>{first}</table></div>"
-        )
+        return bags_html(self)
 
 
 def as_bags(X) -> Bags:
@@ -281,10 +300,10 @@ def as_bags(X) -> Bags:
     """
     if isinstance(X, Bags):
         return X
-    if sparse.issparse(X) or _is_frame(X):
+    if sparse.issparse(X) or is_frame(X):
         return _rows_as_bags(X)
     if isinstance(X, (list, tuple)):
-        return _rows_as_bags(X) if _is_list_of_rows(X) else Bags.from_list(X)
+        return _rows_as_bags(X) if is_list_of_rows(X) else Bags.from_list(X)
     if isinstance(X, (str, bytes, dict)) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
         raise TypeError(f"expected bags, got {type(X).__name__}; pass a list of 2-D arrays")
     array = np.asarray(X)
@@ -296,11 +315,41 @@ def as_bags(X) -> Bags:
     return _rows_as_bags(array)
 
 
-def check_bags(estimator, X, *, reset: bool) -> Bags:
-    """``as_bags`` for an estimator: also keeps (``reset``) or compares the number of features."""
+def check_bags(estimator, X, *, reset: bool, tables: bool = False) -> Bags:
+    """``as_bags`` for an estimator, which remembers (``reset``) or asks for the same features.
+
+    Part of a fitted estimator are the number, names and order of its features (``n_features_in_``,
+    ``feature_names_in_`` where the bags have names), whether they were sparse (``sparse_in_``) and the size
+    of the largest bag (``largest_bag_in_``). Later bags with the same names in another order are put in
+    order, dense ones made sparse and sparse ones dense.
+
+    ``tables`` takes a 2-D table, each row a bag of one instance, without a word.
+    """
     bags = as_bags(X)
-    validate_data(estimator, X if _is_frame(X) else bags, reset=reset, skip_check_array=True)
-    return bags
+    if reset:
+        if not tables and is_table(X):
+            _warn_table(bags)
+        validate_data(estimator, X if is_frame(X) else bags, skip_check_array=True)
+        remember(estimator, bags)
+        return bags
+    if not tables and is_table(X):
+        refuse_table(estimator, bags)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and bags.feature_names is not None and not is_frame(X):
+        bags = bags.with_features(names, type(estimator).__name__)  # scikit-learn wants frames in order
+    else:
+        validate_data(estimator, X if is_frame(X) else bags, reset=False, skip_check_array=True)
+    was_sparse = getattr(estimator, "sparse_in_", bags.is_sparse)
+    return bags if was_sparse == bags.is_sparse else bags.to_sparse() if was_sparse else bags.to_dense()
+
+
+def _warn_table(bags: Bags) -> None:
+    warnings.warn(
+        f"each row of the table ({len(bags)} rows) counts as a bag of one instance; for larger bags "
+        "pass a list of 2-D arrays or Bags.from_table(table, bag_ids)",
+        TableWarning,
+        stacklevel=4,
+    )
 
 
 def check_bags_y(estimator, X, y, *, classification: bool):
@@ -340,37 +389,12 @@ def check_lengths(y, bags: Bags) -> np.ndarray:
     return y
 
 
-def len_(table) -> int:
-    """Number of rows, for dense and sparse tables alike."""
-    return table.shape[0]
-
-
 def _rows_as_bags(X) -> Bags:
     refuse_text(X, "the table")
+    names = _get_feature_names(X)
     options = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
     try:
         X = check_array(X, input_name="X", **options)
     except OverflowError as error:
         raise ValueError(f"the table holds a number that is too large: {error}") from None
-    return Bags(X, np.arange(X.shape[0] + 1))
-
-
-def _as_index(key):
-    if isinstance(key, slice):
-        return key
-    key = np.asarray(key)
-    if key.ndim != 1 or (key.size and key.dtype.kind not in "iub"):
-        what = f"{key.dtype} of shape {key.shape}"
-        raise IndexError(
-            f"bags are indexed by a number, a slice, or a list of numbers or truth values, not by {what}"
-        )
-    return key if key.size else key.astype(int)
-
-
-def _is_list_of_rows(X) -> bool:
-    """Whether X is a table written as plain lists of numbers, the way scikit-learn accepts one."""
-    return len(X) > 0 and all(isinstance(r, (list, tuple)) and r and np.isscalar(r[0]) for r in X)
-
-
-def _is_frame(X) -> bool:
-    return (hasattr(X, "columns") and hasattr(X, "__dataframe__")) or hasattr(X, "iloc")
+    return Bags(X, np.arange(X.shape[0] + 1), feature_names=names)

@@ -27,11 +27,12 @@ from sklearn.utils.multiclass import type_of_target
 
 from skmil._folds import draw, fold_table, splitter
 from skmil._memo import SearchMemory, searching
+from skmil._version import __version__
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.methods import TASKS, Grid
-from skmil.methods import grid as registered_grid
-from skmil.methods import method as registered_method
 from skmil.records import Record, append_records, read_records, repair_records
+from skmil.registry import TASKS, Grid
+from skmil.registry import grid as registered_grid
+from skmil.registry import method as registered_method
 
 INNER_FOLDS = 5
 
@@ -366,8 +367,6 @@ def _hash(*arrays) -> str:
 
 
 def _versions() -> dict[str, str]:
-    from skmil import __version__
-
     return {
         "skmil": __version__,
         "scikit-learn": sklearn.__version__,

@@ -19,7 +19,7 @@ from skmil.formats._files import replacing
 # that fitted estimators of scikit-learn hold.
 _PACKAGES = (
     "skmil.bags",
-    "skmil._density",
+    "skmil._engines.density",
     "skmil.preprocessing",
     "skmil.kernels",
     "skmil.embeddings",

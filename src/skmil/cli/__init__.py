@@ -1,4 +1,4 @@
-"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain|reproduce``."""
+"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain``."""
 
 import os
 import sys
@@ -20,15 +20,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     was found.
     """
     try:
-        from skmil.cli.papers import app
+        from skmil.cli.verbs import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
         return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
+    return run_app(app, argv, "skmil")
+
+
+def run_app(app, argv: Sequence[str] | None, name: str) -> int:
+    """Run a typer application; whatever goes wrong becomes one line and an exit code."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            return app(args=argv, prog_name="skmil", standalone_mode=False) or 0
+            return app(args=argv, prog_name=name, standalone_mode=False) or 0
     except Interrupted as error:
         return _say(str(error), INTERRUPTED)
     except KeyboardInterrupt:

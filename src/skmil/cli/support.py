@@ -16,10 +16,10 @@ from sklearn.utils import Bunch
 from skmil.datasets import load_bags
 from skmil.evaluation import seconds_left
 from skmil.formats import read_bags
-from skmil.methods import find, methods
 from skmil.records import Record
+from skmil.registry import find, methods
 from skmil.report.summary import sections
-from skmil.report.table import cells, seconds, title
+from skmil.report.text import cells, seconds, title
 
 SHIPPED = ("musk1", "musk2")
 # One method of each paper and two baselines, in this order, as far as they are registered.

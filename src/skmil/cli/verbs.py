@@ -32,9 +32,9 @@ from skmil.formats import write_bags
 from skmil.formats._files import replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import method_gram, plot_instances
-from skmil.methods import REGISTRY, method, published
 from skmil.persistence import load_model, save_model
 from skmil.records import read_records
+from skmil.registry import REGISTRY, method, published
 from skmil.report import write_html
 from skmil.report.summary import sections
 

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from skmil._jit import random_key
+from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.datasets.loaders import as_result
 

@@ -5,7 +5,7 @@ from skmil.embeddings.boxes import BoxEmbedding
 from skmil.embeddings.fisher import FisherEmbedding
 from skmil.embeddings.isolation import IsolationEmbedding
 from skmil.embeddings.mean import MeanEmbedding, MeanStdEmbedding, MinMaxEmbedding
-from skmil.embeddings.milestones import MilesEmbedding
+from skmil.embeddings.miles import MilesEmbedding
 from skmil.embeddings.posterior import PosteriorEmbedding
 
 __all__ = [

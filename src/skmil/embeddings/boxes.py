@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from skmil._jit import slices
+from skmil._threads import slices
 from skmil.embeddings.base import BagEmbedding
-from skmil.kernels.box.kernel import BoxKernel
+from skmil.kernels.box import BoxKernel
 
 BLOCK = 256  # bags mapped at a time
 

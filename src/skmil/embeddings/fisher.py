@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from skmil._jit import map_blocks
+from skmil._engines.isolation import blocks
+from skmil._threads import map_blocks
 from skmil.embeddings.base import BagEmbedding
-from skmil.kernels.isolation import blocks
 
 
 class FisherEmbedding(BagEmbedding):

@@ -4,9 +4,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._engines.isolation import fit_map
 from skmil.bags import check_bags
 from skmil.embeddings.base import BagEmbedding
-from skmil.kernels.isolation import fit_map
 
 
 class IsolationEmbedding(BagEmbedding):

@@ -1,10 +1,10 @@
 """Simple bag statistics (Simple-MI: Dong 2006): mean, extremes, mean and spread of the instances."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from skmil.bags import Bags, check_bags
+from skmil._engines.statistics import bag_extremes, bag_means
+from skmil.bags import check_bags
 from skmil.embeddings.base import BagEmbedding
 
 
@@ -40,8 +40,7 @@ class MinMaxEmbedding(BagEmbedding):
     """
 
     def _transform(self, bags):
-        X, starts = bags.to_dense().instances, bags.offsets[:-1]
-        return np.hstack([np.minimum.reduceat(X, starts), np.maximum.reduceat(X, starts)])
+        return bag_extremes(bags)
 
 
 class MeanStdEmbedding(BagEmbedding):
@@ -59,13 +58,3 @@ class MeanStdEmbedding(BagEmbedding):
         mean = bag_means(bags)
         centred = bags.instances - np.repeat(mean, bags.sizes, axis=0)
         return np.hstack([mean, np.sqrt(bag_means(bags.with_instances(centred**2)))])
-
-
-def bag_means(bags: Bags):
-    """Mean instance of each bag; sparse bags have sparse means."""
-    if bags.is_sparse:
-        N = bags.offsets[-1]
-        weights = np.repeat(1.0 / bags.sizes, bags.sizes)
-        mean = sparse.csr_matrix((weights, np.arange(N), bags.offsets), shape=(len(bags), N))
-        return mean @ bags.instances
-    return np.add.reduceat(bags.instances, bags.offsets[:-1]) / bags.sizes[:, None]

@@ -11,10 +11,11 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
-from skmil._jit import map_blocks, random_key
+from skmil._engines.statistics import bag_means
+from skmil._random import random_key
+from skmil._threads import map_blocks
 from skmil.bags import Bags, as_bags, check_lengths
 from skmil.embeddings.base import BagEmbedding
-from skmil.embeddings.mean import bag_means
 
 COVARIANCES = {"diag": "diag", "full": "full", "spherical": "spherical"}
 P_GRID = np.linspace(0.05, 3.0, 60)

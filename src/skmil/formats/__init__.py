@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skmil.bags import as_bags, check_lengths, check_weights
-from skmil.formats import arff, lines, mat, npz, parquet, table
+from skmil.formats import arff, delimited, lines, mat, npz, parquet
 from skmil.formats._files import wrong
 
 READERS: dict[str, Callable[..., Bunch]] = {
     ".npz": npz.read,
-    ".csv": table.read,
-    ".tsv": partial(table.read, tab=True),
+    ".csv": delimited.read,
+    ".tsv": partial(delimited.read, tab=True),
     ".parquet": parquet.read,
     ".arff": arff.read,
     ".data": lines.read_data,
@@ -23,8 +23,8 @@ READERS: dict[str, Callable[..., Bunch]] = {
 }
 WRITERS = {
     ".npz": npz.write,
-    ".csv": table.write,
-    ".tsv": table.write,
+    ".csv": delimited.write,
+    ".tsv": delimited.write,
     ".parquet": parquet.write,
     ".arff": arff.write,
     ".data": lines.write_data,

@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 from skmil._checks import group_rows
 from skmil.bags import Bags
 from skmil.formats._files import one_per_bag, replacing, wrong
-from skmil.formats.table import find_columns, layout
+from skmil.formats.delimited import find_columns, layout
 
 _NEEDS = "Parquet needs pandas and pyarrow, or polars: pip install skmil[tables]"
 

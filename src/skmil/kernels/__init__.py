@@ -1,9 +1,9 @@
 """Kernels on bags: bag x bag -> number."""
 
+from skmil._engines.pairs import InstanceKernel
 from skmil.kernels.base import BagKernel, EmpiricalMap, Normalized, Power, Product, Sum
 from skmil.kernels.box import BoxKernel
 from skmil.kernels.graph import GraphKernel
-from skmil.kernels.instance import InstanceKernel
 from skmil.kernels.isolation import IsolationKernel
 from skmil.kernels.marginalized import MarginalizedKernel
 from skmil.kernels.minimax import MinimaxKernel

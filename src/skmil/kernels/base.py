@@ -19,7 +19,7 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def fit(self, X, y=None):
         """Learn what the kernel needs from the training bags, and keep them for ``transform``."""
-        bags = check_bags(self, X, reset=True)
+        bags = check_bags(self, X, reset=True, tables=True)
         self._fit(bags, y)
         self.bags_ = bags
         return self
@@ -44,7 +44,7 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def transform(self, X) -> np.ndarray:
         """K(X, training bags)."""
         check_is_fitted(self)
-        return self._gram(self._check(X), self.bags_)
+        return self._gram(self._check(X, tables=False), self.bags_)
 
     def restrict(self, rows) -> None:
         """Forget all training bags but those in ``rows``: ``transform`` has no other columns any more."""
@@ -56,8 +56,9 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def __mul__(self, other):
         return Product(self, other)
 
-    def _check(self, X) -> Bags:
-        return check_bags(self, X, reset=False) if hasattr(self, "bags_") else as_bags(X)
+    def _check(self, X, tables: bool = True) -> Bags:
+        """Valid bags; rows of a table are bags of one instance, so that kernels also compare instances."""
+        return check_bags(self, X, reset=False, tables=tables) if hasattr(self, "bags_") else as_bags(X)
 
     def _fit(self, bags: Bags, y) -> None:
         """Learn from valid bags; a kernel without learned state keeps this."""
@@ -202,7 +203,7 @@ class EmpiricalMap(_Derived):
     def transform(self, X):
         """K(X, training bags), whose features are known from ``fit``."""
         check_is_fitted(self)
-        return self._map(self._check(X)) @ self.features_.T
+        return self._map(self._check(X, tables=False)) @ self.features_.T
 
     def restrict(self, rows):
         """Forget all training bags but those in ``rows``, and their features."""

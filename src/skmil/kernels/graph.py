@@ -5,10 +5,7 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 
-from skmil._jit import map_blocks, slices
-from skmil.bags import Bags
-from skmil.kernels.base import BagKernel
-from skmil.kernels.instance import (
+from skmil._engines.pairs import (
     ROWS,
     InstanceKernel,
     _product,
@@ -19,6 +16,9 @@ from skmil.kernels.instance import (
     resolve_gamma,
     self_sums,
 )
+from skmil._threads import map_blocks, slices
+from skmil.bags import Bags
+from skmil.kernels.base import BagKernel
 
 # The mean of equal distances may come out a rounding error above them: they are no edges.
 ROUNDING = 1e-9

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._density import Hypotheses, Search, unit_targets
+from skmil._engines.density import Hypotheses, Search, unit_targets
+from skmil._engines.labels import label_moments, label_overlap
+from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
 from skmil.bags import Bags, check_bags_y
 from skmil.kernels.base import BagKernel, cosine
-from skmil.kernels.instance import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
-from skmil.kernels.labels import label_moments, label_overlap
 
 __all__ = ["MarginalizedKernel", "label_overlap"]
 
@@ -238,9 +238,10 @@ class Posterior:
             return self.source.instance_probability(bags.flat.instances)
         if hasattr(self.source, "instance_probability"):
             return np.concatenate(self.source.instance_probability(bags))[:, None]
+        alone = bags.one_by_one() if hasattr(self.source, "score_instances") else bags.instances
         if self.regression:
-            return np.clip(self.source.predict(bags.instances), 0, 1)[:, None]
-        return self.source.predict_proba(bags.instances)[:, 1:2]
+            return np.clip(self.source.predict(alone), 0, 1)[:, None]
+        return self.source.predict_proba(alone)[:, 1:2]
 
     def probability(self, bags: Bags) -> np.ndarray:
         """P(c = 1 | x) of each instance."""

@@ -2,7 +2,7 @@ r"""Minimax kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
 
 import numpy as np
 
-from skmil.embeddings.mean import MinMaxEmbedding
+from skmil._engines.statistics import bag_extremes
 from skmil.kernels.base import BagKernel
 
 
@@ -39,14 +39,11 @@ class MinimaxKernel(BagKernel):
         self.coef0 = coef0
 
     def _gram(self, A, B):
-        a = self._statistics(A)
-        return self._polynomial(a @ (a if A is B else self._statistics(B)).T, A.n_features)
+        a = bag_extremes(A)
+        return self._polynomial(a @ (a if A is B else bag_extremes(B)).T, A.n_features)
 
     def _diag(self, A):
-        return self._polynomial(np.square(self._statistics(A)).sum(axis=1), A.n_features)
-
-    def _statistics(self, A):
-        return MinMaxEmbedding()._transform(A)
+        return self._polynomial(np.square(bag_extremes(A)).sum(axis=1), A.n_features)
 
     def _polynomial(self, products, d):
         gamma = 1.0 / (2 * d) if self.gamma == "scale" else self.gamma

@@ -2,8 +2,7 @@ r"""Set kernel, MI-Kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
 
 import numpy as np
 
-from skmil.kernels.base import BagKernel, cosine
-from skmil.kernels.instance import (
+from skmil._engines.pairs import (
     InstanceKernel,
     gamma_of,
     instance_sums,
@@ -11,6 +10,7 @@ from skmil.kernels.instance import (
     resolve_gamma,
     self_sums,
 )
+from skmil.kernels.base import BagKernel, cosine
 
 NORMALIZATIONS = ("sum", "mean", "cosine")
 

@@ -1,9 +1,17 @@
 """Learners: classifiers and regressors of bags."""
 
+from skmil._engines.hausdorff import hausdorff
 from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.learners.apr import APR
-from skmil.learners.balls import BallBoost
-from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
+from skmil.learners.base import (
+    BagClassifier,
+    BagEstimator,
+    BagRegressor,
+    BinaryBagClassifier,
+    leave_one_out,
+)
+from skmil.learners.boost import BallBoost
+from skmil.learners.calibrated import CalibratedBagClassifier
 from skmil.learners.cce import CCE
 from skmil.learners.citation import CitationKNN, CitationKNNRegressor
 from skmil.learners.density import (
@@ -15,8 +23,7 @@ from skmil.learners.density import (
     MarginalizedSVC,
     MarginalizedSVR,
 )
-from skmil.learners.hausdorff import hausdorff
-from skmil.learners.linear import GramSVC
+from skmil.learners.gmil import GMIL1, GMIL2
 from skmil.learners.milboost import MILBoost
 from skmil.learners.miles import MILES
 from skmil.learners.misssvm import MissSVM
@@ -24,7 +31,7 @@ from skmil.learners.pipeline import BagPipeline
 from skmil.learners.sil import SIL
 from skmil.learners.svm import BagSVC, BagSVR
 from skmil.learners.tlc import TLC
-from skmil.learners.winnow import GMIL1, GMIL2
+from skmil.learners.wide import WideLinearSVC
 
 __all__ = [
     "APR",
@@ -46,16 +53,18 @@ __all__ = [
     "BagSVC",
     "BagSVR",
     "BallBoost",
+    "BinaryBagClassifier",
+    "CalibratedBagClassifier",
     "CitationKNN",
     "CitationKNNRegressor",
     "DDRegressor",
     "EMDDRegressor",
-    "GramSVC",
     "InstanceLabelSVM",
     "MILBoost",
     "MarginalizedSVC",
     "MarginalizedSVR",
     "MissSVM",
+    "WideLinearSVC",
     "WitnessSVM",
     "hausdorff",
     "leave_one_out",

@@ -6,10 +6,10 @@ from scipy.special import ndtr, ndtri
 
 from skmil._jit import njit
 from skmil._memo import once
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 
-class APR(BagClassifier):
+class APR(BinaryBagClassifier):
     r"""A box that holds an instance of every positive bag and none of the negative bags [1]_.
 
     Repeat until the features stay the same, or come back:

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._jit import slices
+from skmil._threads import slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
 LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB
@@ -26,9 +26,9 @@ class BagEstimator(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return leave_one_out(self._output, check_bags(self, X, reset=False))
 
+    @abstractmethod
     def _output(self, bags: Bags) -> np.ndarray:
         """The number(s) that ``leave_one_out`` watches."""
-        return self.decision_function(bags)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -37,12 +37,12 @@ class BagEstimator(BaseEstimator, metaclass=ABCMeta):
 
 
 class BagClassifier(ClassifierMixin, BagEstimator):
-    """A classifier of bags whose subclass separates two classes; more go one against the rest.
+    """A classifier of bags of any number of classes: labels, weights and predictions.
 
-    A subclass writes ``_fit(bags, y, w)``, with ``y`` in {-1, +1} and positive weights per bag, and
-    ``_decision(bags)``, positive for +1. Where it can do better than leaving instances out it writes
-    ``_instances(bags)``: one number per instance, as one flat array. A ``class_weight`` parameter is
-    honoured here.
+    A subclass writes ``_fit_classes(bags, codes, w)``, with the numbers of the classes and positive weights
+    per bag, and ``_decisions(bags)``: one number per bag, positive for ``classes_[1]``, or one column per
+    class. A ``class_weight`` parameter is honoured here. One that only separates two classes derives from
+    ``BinaryBagClassifier``.
     """
 
     def fit(self, X, y, sample_weight=None):
@@ -50,29 +50,38 @@ class BagClassifier(ClassifierMixin, BagEstimator):
         bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
         w = check_weights(sample_weight, bags)
         w = w * class_weights(getattr(self, "class_weight", None), self.classes_, codes)
-        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
-        if len(self.classes_) == 2:
-            self._fit(bags, np.where(codes == 1, 1.0, -1.0), w)
-        else:
-            part = clone(self)
-            if "class_weight" in part.get_params():
-                part.set_params(class_weight=None)  # w has it already
-            n = range(len(self.classes_))
-            self.estimators_ = [clone(part).fit(bags, codes == c, sample_weight=w) for c in n]
+        self._fit_classes(*positive_weights(bags, codes, w, self.classes_))
         return self
 
     def decision_function(self, X) -> np.ndarray:
         """One number per bag, positive for ``classes_[1]``; one column per class if there are more."""
         check_is_fitted(self)
-        bags = check_bags(self, X, reset=False)
-        if len(self.classes_) == 2:
-            return self._decision(bags)
-        return np.column_stack([e.decision_function(bags) for e in self.estimators_])
+        return self._decisions(check_bags(self, X, reset=False))
 
     def predict(self, X) -> np.ndarray:
         """The label of each bag."""
         check_is_fitted(self)
         return self.classes_[winners(self.decision_function(X))]
+
+    def _output(self, bags):
+        return self._decisions(bags)
+
+    @abstractmethod
+    def _fit_classes(self, bags: Bags, codes: np.ndarray, w: np.ndarray) -> None:
+        """Learn from valid bags; ``codes`` number the labels in ``classes_``."""
+
+    @abstractmethod
+    def _decisions(self, bags: Bags) -> np.ndarray:
+        """One number per bag, or one column per class."""
+
+
+class BinaryBagClassifier(BagClassifier):
+    """A classifier of bags whose subclass separates two classes; more go one against the rest.
+
+    A subclass writes ``_fit(bags, y, w)``, with ``y`` in {-1, +1} and positive weights per bag, and
+    ``_decision(bags)``, positive for +1. Where it can do better than leaving instances out it writes
+    ``_instances(bags)``: one number per instance, as one flat array.
+    """
 
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for the class predicted for its bag (``classes_[1]`` if two)."""
@@ -80,9 +89,24 @@ class BagClassifier(ClassifierMixin, BagEstimator):
         bags = check_bags(self, X, reset=False)
         if len(self.classes_) == 2:
             return bags.split(self._instances(bags))
-        won = winners(self.decision_function(bags))
+        won = winners(self._decisions(bags))
         scores = [e.score_instances(bags) for e in self.estimators_]
         return [scores[c][i] for i, c in enumerate(won)]
+
+    def _fit_classes(self, bags, codes, w):
+        if len(self.classes_) == 2:
+            self._fit(bags, np.where(codes == 1, 1.0, -1.0), w)
+            return
+        part = clone(self)
+        if "class_weight" in part.get_params():
+            part.set_params(class_weight=None)  # w has it already
+        n = range(len(self.classes_))
+        self.estimators_ = [clone(part).fit(bags, codes == c, sample_weight=w) for c in n]
+
+    def _decisions(self, bags):
+        if len(self.classes_) == 2:
+            return self._decision(bags)
+        return np.column_stack([e.decision_function(bags) for e in self.estimators_])
 
     @abstractmethod
     def _fit(self, bags: Bags, y: np.ndarray, w: np.ndarray) -> None:
@@ -141,6 +165,14 @@ def leave_one_out(output: Callable, bags: Bags) -> list[np.ndarray]:
     ]
 
 
+def forwarded(owner, name: str, part: str):
+    """A learned attribute of ``owner``'s part, for its ``__getattr__``."""
+    learned = name.endswith("_") and not name.startswith("_")
+    if learned and name != part and part in owner.__dict__:
+        return getattr(owner.__dict__[part], name)
+    raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
+
+
 def winners(decision: np.ndarray) -> np.ndarray:
     """Number of the class that a decision function chooses."""
     return (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
@@ -177,7 +209,8 @@ def _without_each(output, bags: Bags, i: int, watched) -> list[np.ndarray]:
     for block in slices(m, per_block):
         left_out = np.arange(block.start, block.stop)
         rows = np.arange(m - 1) + (np.arange(m - 1) >= left_out[:, None])
-        smaller = Bags(instances[rows.ravel()], np.arange(len(left_out) + 1) * (m - 1))
+        cuts = np.arange(len(left_out) + 1) * (m - 1)
+        smaller = Bags(instances[rows.ravel()], cuts, feature_names=bags.feature_names)
         parts.append(_watch(np.asarray(output(smaller)), watched, i))
     return parts
 

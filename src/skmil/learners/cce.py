@@ -3,20 +3,19 @@ r"""CCE, constructive clustering ensemble (Zhou & Zhang, KAIS 2007)."""
 import warnings
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skmil._jit import random_key
 from skmil._memo import once
-from skmil.bags import Bags, check_bags, check_bags_y, check_weights
-from skmil.learners.base import BagEstimator, class_weights, positive_weights, winners
+from skmil._random import random_key
+from skmil.bags import Bags
+from skmil.learners.base import BagClassifier
 
 
-class CCE(ClassifierMixin, BagEstimator):
+class CCE(BagClassifier):
     r"""Which clusters does a bag visit? One classifier per number of clusters, and a vote [1]_.
 
     For each d in ``n_clusters`` the instances of all bags are clustered into d groups, and a bag is
@@ -64,33 +63,20 @@ class CCE(ClassifierMixin, BagEstimator):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
-        """Cluster the instances and fit one classifier per clustering; weights are per bag."""
-        bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
-        w = check_weights(sample_weight, bags)
-        w = w * class_weights(self.class_weight, self.classes_, codes)
-        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
+    def _fit_classes(self, bags, codes, w):
         estimator = SVC(kernel="linear") if self.estimator is None else self.estimator
         seed = int(random_key(self.random_state)) % 2**32
         self.clusterings_ = [once(_cluster, bags, d, seed) for d in _numbers(self.n_clusters)]
         inputs = [_visits(bags, c) for c in self.clusterings_]
         self.estimators_ = [clone(estimator).fit(Z, codes, sample_weight=w) for Z in inputs]
-        return self
 
-    def decision_function(self, X) -> np.ndarray:
-        """Votes, ties broken by margins: one number per bag, or one column per class if more than two."""
-        check_is_fitted(self)
-        bags = check_bags(self, X, reset=False)
+    def _decisions(self, bags):
+        """Votes, ties broken by margins."""
         members = zip(self.clusterings_, self.estimators_, strict=True)
         margins = [e.decision_function(_visits(bags, c)) for c, e in members]
         return np.mean([_vote(m) for m in margins], axis=0) + np.mean(
             [m / (1 + np.abs(m)) for m in margins], axis=0
         ) / (2 * len(margins) + 2)
-
-    def predict(self, X) -> np.ndarray:
-        """The label of each bag."""
-        check_is_fitted(self)
-        return self.classes_[winners(self.decision_function(X))]
 
 
 def _numbers(n_clusters) -> list[int]:

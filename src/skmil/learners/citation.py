@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._jit import slices
-from skmil.bags import Bags, check_bags, check_bags_y, check_weights
-from skmil.learners.base import BagClassifier, BagRegressor, class_weights, positive_weights
-from skmil.learners.hausdorff import BagIndex, kth_smallest
+from skmil._engines.hausdorff import BagIndex, kth_smallest
+from skmil._threads import slices
+from skmil.bags import Bags, check_bags
+from skmil.learners.base import BagClassifier, BagRegressor
 
 
 class _Citation(BaseEstimator):
@@ -80,22 +80,6 @@ class CitationKNN(_Citation, BagClassifier):
         self.distance = distance
         self.class_weight = class_weight
 
-    def fit(self, X, y, sample_weight=None):
-        """Remember the bags, and for each how far away its C-th nearest bag is."""
-        bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
-        w = check_weights(sample_weight, bags) * class_weights(self.class_weight, self.classes_, codes)
-        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
-        self._remember(bags)
-        self.ballots_ = np.eye(len(self.classes_))[codes] * w[:, None]
-        return self
-
-    def decision_function(self, X) -> np.ndarray:
-        """Share of the votes for ``classes_[1]`` less that for ``classes_[0]``; else a share per class."""
-        check_is_fitted(self)
-        votes = self._votes(check_bags(self, X, reset=False))
-        share = votes / votes.sum(axis=1, keepdims=True)
-        return share[:, 1] - share[:, 0] if len(self.classes_) == 2 else share
-
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance: how much nearer it is to bags of its bag's class than to others.
 
@@ -114,6 +98,16 @@ class CitationKNN(_Citation, BagClassifier):
         D[rows, won] = np.inf
         return bags.split(D.min(axis=1) - own)
 
+    def _fit_classes(self, bags, codes, w):
+        self._remember(bags)
+        self.ballots_ = np.eye(len(self.classes_))[codes] * w[:, None]
+
+    def _decisions(self, bags):
+        """Share of the votes for ``classes_[1]`` less that for ``classes_[0]``; else a share per class."""
+        votes = self._votes(bags)
+        share = votes / votes.sum(axis=1, keepdims=True)
+        return share[:, 1] - share[:, 0] if len(self.classes_) == 2 else share
+
     def _nearness(self, bags: Bags) -> np.ndarray:
         """Mean distance from each instance to the R nearest bags of each class."""
         parts = []
@@ -124,12 +118,6 @@ class CitationKNN(_Citation, BagClassifier):
             near = [np.sort(D[:, b > 0], axis=1)[:, : self.n_references] for b in self.ballots_.T]
             parts.append(np.column_stack([d.mean(axis=1) for d in near]))
         return np.concatenate(parts)
-
-    def _fit(self, bags, y, w):
-        raise NotImplementedError("all classes are fitted at once")
-
-    def _decision(self, bags):
-        return self.decision_function(bags)
 
 
 class CitationKNNRegressor(_Citation, BagRegressor):

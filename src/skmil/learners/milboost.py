@@ -6,13 +6,13 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 CERTAIN = 30.0  # largest constant: a probability of 1e-13 is as good as none
 FURTHEST = 4.0  # longest step: a tree that only meets one class would go to infinity
 
 
-class MILBoost(BagClassifier):
+class MILBoost(BinaryBagClassifier):
     r"""A sum of trees scores each instance; a bag is positive if at least one instance is [1]_.
 
     .. math::

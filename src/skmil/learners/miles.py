@@ -3,11 +3,11 @@ r"""MILES: embedded instance selection with a 1-norm SVM (Chen, Bi & Wang, PAMI 
 import numpy as np
 from scipy.optimize import linprog
 
-from skmil.embeddings.milestones import MilesEmbedding
-from skmil.learners.base import BagClassifier
+from skmil.embeddings.miles import MilesEmbedding
+from skmil.learners.base import BinaryBagClassifier
 
 
-class MILES(BagClassifier):
+class MILES(BinaryBagClassifier):
     r"""A sparse linear classifier on the similarities of a bag to all training instances [1]_.
 
     .. math::

@@ -4,12 +4,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC
 
+from skmil._engines.pairs import InstanceKernel, instance_sums, resolve_gamma
 from skmil.bags import Bags
-from skmil.kernels.instance import InstanceKernel, instance_sums, resolve_gamma
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 
-class MissSVM(BagClassifier):
+class MissSVM(BinaryBagClassifier):
     r"""Negative instances are labelled, those of positive bags are not; one of each bag is positive [1]_.
 
     .. math::

@@ -4,12 +4,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 _POOLING = {"max": np.maximum.reduceat, "mean": np.add.reduceat}
 
 
-class SIL(BagClassifier):
+class SIL(BinaryBagClassifier):
     """Any scikit-learn classifier of instances, made to classify bags.
 
     Parameters

@@ -1,16 +1,14 @@
 """Support vector machines on any kernel of bags (libsvm through scikit-learn)."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.base import clone
 from sklearn.svm import SVC, SVR
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._memo import is_searching, once
-from skmil.bags import check_bags, check_bags_y, check_weights
+from skmil.bags import check_bags
 from skmil.kernels.set import SetKernel
-from skmil.learners.base import BagEstimator, leave_one_out, positive_weights, winners
+from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
 
 class _BagSVM(BagEstimator):
@@ -62,7 +60,7 @@ def _cross(kernel, bags) -> np.ndarray:
     return kernel.transform(bags)
 
 
-class BagSVC(ClassifierMixin, _BagSVM):
+class BagSVC(_BagSVM, BagClassifier):
     """Support vector classifier of bags with a bag kernel.
 
     Parameters
@@ -71,8 +69,6 @@ class BagSVC(ClassifierMixin, _BagSVM):
         ``SetKernel()`` where not given. A clone of it is fitted on the training bags.
     C : float
     class_weight : dict, "balanced" or None
-    probability : bool
-        Offer ``predict_proba``: Platt's sigmoid on decision values of five inner folds.
     tol, max_iter, random_state : as in ``sklearn.svm.SVC``
 
     Attributes
@@ -95,7 +91,6 @@ class BagSVC(ClassifierMixin, _BagSVM):
         kernel=None,
         C=1.0,
         class_weight=None,
-        probability=False,
         tol=1e-3,
         max_iter=-1,
         random_state=None,
@@ -103,49 +98,9 @@ class BagSVC(ClassifierMixin, _BagSVM):
         self.kernel = kernel
         self.C = C
         self.class_weight = class_weight
-        self.probability = probability
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def fit(self, X, y, sample_weight=None):
-        """Fit the kernel, its Gram matrix and the machine; multi-class is one against one, as in SVC."""
-        bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
-        w = check_weights(sample_weight, bags)
-        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
-        K = self._fit_kernel(bags, self.classes_[codes])
-        svc = SVC(
-            kernel="precomputed",
-            C=self.C,
-            class_weight=self.class_weight,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-        )
-        if self.probability:
-            self.calibrated_ = CalibratedClassifierCV(svc, ensemble=False)
-            self.calibrated_.fit(K, self.classes_[codes], sample_weight=w)
-            svc = self.calibrated_.calibrated_classifiers_[0].estimator
-        else:
-            svc.fit(K, self.classes_[codes], sample_weight=w)
-        self._keep(svc, bags)
-        return self
-
-    def decision_function(self, X) -> np.ndarray:
-        """One number per bag, positive for ``classes_[1]``; one column per class if there are more."""
-        bags = self._checked(X)
-        return self.svm_.decision_function(self._rows(bags))
-
-    def predict(self, X) -> np.ndarray:
-        """The label of each bag."""
-        check_is_fitted(self)
-        return self.classes_[winners(self.decision_function(X))]
-
-    @available_if(lambda self: self.probability)
-    def predict_proba(self, X) -> np.ndarray:
-        """Calibrated probability of each class (only with ``probability=True``)."""
-        bags = self._checked(X)
-        return self.calibrated_.predict_proba(self._rows(bags))
 
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
@@ -156,12 +111,27 @@ class BagSVC(ClassifierMixin, _BagSVM):
         """
         bags = self._checked(X)
         if len(self.classes_) > 2 or not hasattr(self.kernel_, "instance_gram"):
-            return leave_one_out(self.decision_function, bags)
+            return leave_one_out(self._decisions, bags)
         alpha = self.svm_.dual_coef_.ravel()
         return bags.split(self.kernel_.instance_gram(bags, self.support_bags_) @ alpha)
 
+    def _fit_classes(self, bags, codes, w):
+        """The kernel, its Gram matrix and the machine; multi-class is one against one, as in SVC."""
+        K = self._fit_kernel(bags, self.classes_[codes])
+        svc = SVC(
+            kernel="precomputed",
+            C=self.C,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
+        self._keep(svc.fit(K, self.classes_[codes], sample_weight=w), bags)
 
-class BagSVR(RegressorMixin, _BagSVM):
+    def _decisions(self, bags):
+        return self.svm_.decision_function(self._rows(bags))
+
+
+class BagSVR(_BagSVM, BagRegressor):
     """Support vector regression on bags with a bag kernel.
 
     Parameters
@@ -182,22 +152,6 @@ class BagSVR(RegressorMixin, _BagSVM):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit the kernel, its Gram matrix and the machine."""
-        bags, y, _ = check_bags_y(self, X, y, classification=False)
-        bags, y, w = positive_weights(bags, y, check_weights(sample_weight, bags))
-        K = self._fit_kernel(bags, y)
-        machine = SVR(
-            kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol, max_iter=self.max_iter
-        )
-        self._keep(machine.fit(K, y, sample_weight=w), bags)
-        return self
-
-    def predict(self, X) -> np.ndarray:
-        """The target of each bag."""
-        bags = self._checked(X)
-        return self.svm_.predict(self._rows(bags))
-
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance: its exact share of the prediction less the intercept.
 
@@ -205,6 +159,16 @@ class BagSVR(RegressorMixin, _BagSVM):
         """
         bags = self._checked(X)
         if not hasattr(self.kernel_, "instance_gram") or not len(self.support_):
-            return leave_one_out(self.predict, bags)
+            return leave_one_out(self._predict, bags)
         alpha = self.svm_.dual_coef_.ravel()
         return bags.split(self.kernel_.instance_gram(bags, self.support_bags_) @ alpha)
+
+    def _fit(self, bags, y, w):
+        K = self._fit_kernel(bags, y)
+        machine = SVR(
+            kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol, max_iter=self.max_iter
+        )
+        self._keep(machine.fit(K, y, sample_weight=w), bags)
+
+    def _predict(self, bags):
+        return self.svm_.predict(self._rows(bags))

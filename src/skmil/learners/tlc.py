@@ -5,11 +5,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier
 
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 from skmil.learners.c45 import C45Partition
 
 
-class TLC(BagClassifier):
+class TLC(BinaryBagClassifier):
     r"""Count the instances of a bag in each node of a decision tree, then classify the counts [1]_.
 
     The first level grows a tree on all instances, each with the label of its bag and a weight such that

@@ -2,6 +2,6 @@
 
 from skmil.report.html import to_html, write_html
 from skmil.report.summary import corrected_ttest, sections
-from skmil.report.table import to_text
+from skmil.report.text import to_text
 
 __all__ = ["corrected_ttest", "sections", "to_html", "to_text", "write_html"]

@@ -11,7 +11,7 @@ from skmil.formats._files import replacing
 from skmil.records import Record
 from skmil.report import plots
 from skmil.report.summary import LEVEL, Section, Summary, corrected_ttest, sections
-from skmil.report.table import NAMES, number, seconds, shown_scores, source_letters
+from skmil.report.text import NAMES, number, seconds, shown_scores, source_letters
 
 MANY = 14  # more methods than this are compared by signs, so that the table fits the page
 

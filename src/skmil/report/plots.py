@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 from skmil.report.summary import Section, Summary
-from skmil.report.table import NAMES, seconds
+from skmil.report.text import NAMES, seconds
 
 
 def score_strip(section: Section) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from skmil.methods import REGISTRY, Figure, published
 from skmil.records import Record
+from skmil.registry import REGISTRY, Figure, published
 
 LEVEL = 0.05
 

@@ -2,6 +2,7 @@
 
 from skmil.sources.alignment import PairwiseAlignment
 from skmil.sources.base import BagSource, Extract, progress
+from skmil.sources.images import ImageBags
 from skmil.sources.molecules import MoleculeBags, read_sdf, read_smiles
 from skmil.sources.parts import Boxes, Conformers, Regions, Residues, Spans
 from skmil.sources.sequences import SequenceBags, read_fasta
@@ -15,6 +16,7 @@ __all__ = [
     "Conformers",
     "Extract",
     "Failure",
+    "ImageBags",
     "MoleculeBags",
     "PairwiseAlignment",
     "Regions",

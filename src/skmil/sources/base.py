@@ -1,4 +1,4 @@
-"""What all sources share: names, failures, threads, progress and the cache; a source adds the extraction."""
+"""What all sources share: names, failures, threads, progress, the cache; a source adds the extraction."""
 
 import hashlib
 import pickle
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-import skmil
-from skmil._jit import n_threads
+from skmil._threads import n_threads
+from skmil._version import __version__
 from skmil.bags import Bags
 from skmil.sources.cache import DiskCache, MemoryCache, decode, encode, fingerprint
 from skmil.sources.pool import ordered
@@ -58,8 +59,8 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """A transformer from things to ``Bags``, first step of a pipeline.
 
     A subclass writes ``_extract(content, thing)`` (one thing to its instances and their places) and
-    ``_feature_names()``; one that learns from training things also ``_fit(extracts)`` and ``_assemble``. Its
-    constructor takes ``on_error="raise", n_jobs=None, cache=None`` besides its own parameters.
+    ``_feature_names()``; one that learns from training things also ``_fit(extracts)`` and ``_assemble``.
+    Its constructor takes ``on_error="raise", n_jobs=None, cache=None`` besides its own parameters.
     """
 
     on_error: str
@@ -136,8 +137,8 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def _extract(self, content, thing: Thing) -> Extract:
         """One thing: the bytes of a file, or the object in memory. Raises ``BadThing`` about its content.
 
-        ``thing.content`` is the path of a file. Called in threads; never changes ``self``. ``instances`` is an array, or what JSON can hold if
-        ``_assemble`` makes something of it.
+        ``thing.content`` is the path of a file. Called in threads; never changes ``self``. ``instances``
+        is an array, or what JSON can hold if ``_assemble`` makes something of it.
         """
 
     @abstractmethod
@@ -234,12 +235,15 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Per thing: its instances, or the reason why there are none and the error."""
         cache = _memory if self.cache is None else DiskCache(self.cache)
         recipe = self._recipe()
-        n = min(n_threads() if self.n_jobs is None else _jobs(self.n_jobs), len(things))
         try:
-            yield from ordered(lambda thing: self._one(thing, cache, recipe), things, n)
+            yield from ordered(lambda thing: self._one(thing, cache, recipe), things, self._n(len(things)))
         finally:
             if isinstance(cache, DiskCache):
                 cache.close()
+
+    def _n(self, things: int) -> int:
+        """How many threads work on this many things."""
+        return min(n_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs), things)
 
     def _recipe(self) -> bytes | None:
         """The part of the key that all things share."""
@@ -248,7 +252,7 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
             return None
         kind = f"{type(self).__module__}.{type(self).__qualname__}"
         try:
-            return fingerprint([kind, skmil.__version__, self._versions(), parameters]).encode()
+            return fingerprint([kind, __version__, self._versions(), parameters]).encode()
         except Exception:  # a user's object that cannot be pickled has no name to keep results under
             return None
 
@@ -298,12 +302,6 @@ def _read(thing: Thing):
     if not data:
         raise BadThing("the file is empty")
     return data
-
-
-def _jobs(n: int) -> int:
-    from joblib import effective_n_jobs
-
-    return effective_n_jobs(n)
 
 
 def _reason(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """What was extracted from a thing, kept by content: in memory for one process, in SQLite for all.
 
-A key is the hash of the thing's content, of the extractor, its parameters and versions, so a changed file, a
-changed parameter and a new version are new keys, and nothing has to be thrown away to be right.
+A key is the hash of the thing's content, of the extractor, its parameters and versions, so a changed file,
+a changed parameter and a new version are new keys, and nothing has to be thrown away to be right.
 """
 
 import io
@@ -46,8 +46,8 @@ class MemoryCache:
 class DiskCache:
     """Bytes by key in ``things.sqlite`` of a folder; each is there whole or not at all.
 
-    Any number of processes may use it. What cannot be written is computed again next time; a file that is no
-    cache is named in an error.
+    Any number of processes may use it. What cannot be written is computed again next time; a file that is
+    no cache is named in an error.
     """
 
     def __init__(self, folder):
@@ -103,7 +103,7 @@ def decode(data: bytes) -> Any:
 
 
 def fingerprint(value: Any) -> str:
-    """A name for a parameter by its content; a plain function counts by its code and what it closes over."""
+    """A name for a parameter by its content; a function counts by its code and what it closes over."""
     return joblib.hash(_plain(value))
 
 

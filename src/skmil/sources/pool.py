@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from skmil._jit import one_blas_thread
+from skmil._threads import one_blas_thread
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 _AHEAD = 2  # things begun beyond one per thread, so that a slow one does not leave the others idle
 
 
 def ordered(function: Callable[[T], R], items: Iterable[T], n: int) -> Iterator[R]:
-    """``map(function, items)`` in ``n`` threads; never more than ``n + 2`` items begun and not handed out."""
+    """``map(function, items)`` in ``n`` threads; at most ``n + 2`` items are begun and not handed out."""
     with one_blas_thread():
         if n <= 1:
             yield from map(function, items)

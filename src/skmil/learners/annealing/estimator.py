@@ -8,14 +8,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from skmil._jit import one_blas_thread
-from skmil.kernels.instance import InstanceKernel, resolve_gamma
-from skmil.learners.annealing import table
+from skmil._engines import instance_gram
+from skmil._engines.pairs import InstanceKernel, resolve_gamma
+from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
 from skmil.learners.annealing.dual import DualMachine
 from skmil.learners.annealing.losses import LOSSES
 from skmil.learners.annealing.primal import PrimalMachine
-from skmil.learners.base import BagClassifier
+from skmil.learners.base import BinaryBagClassifier
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
@@ -23,7 +23,7 @@ LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at th
 SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
 
 
-class AnnealedSVM(BagClassifier):
+class AnnealedSVM(BinaryBagClassifier):
     r"""SVM on instances whose hidden labels are found by deterministic annealing [1]_.
 
     It alternates between an SVM given beliefs p about the instances (w-step) and the best beliefs given
@@ -192,7 +192,7 @@ class AnnealedSVM(BagClassifier):
             return X @ self.coef_ + self.intercept_
         if not len(self.coef_):
             return np.full(X.shape[0], self.intercept_)
-        return table.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
+        return instance_gram.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
 
     def _check_parameters(self) -> None:
         for name, known in (("assumption", ASSUMPTIONS), ("loss", LOSSES)):
@@ -251,13 +251,13 @@ class AnnealedSVM(BagClassifier):
         centred = self.kernel_.kind == "rbf" and not bags.is_sparse
         self.origin_ = bags.instances.mean(axis=0) if centred else None
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
-        r = table.n_landmarks(self.n_components, X.shape[0])
-        if table.is_primal(self.kernel_, bags):
+        r = instance_gram.n_landmarks(self.n_components, X.shape[0])
+        if instance_gram.is_primal(self.kernel_, bags):
             return PrimalMachine(X, self.loss, TIGHT, 1000), None
         if r is not None:
-            Z, landmarks = table.nystroem(self.kernel_, X, r, self.random_state)
+            Z, landmarks = instance_gram.nystroem(self.kernel_, X, r, self.random_state)
             return PrimalMachine(Z, self.loss, TIGHT, 1000), landmarks
-        K = table.gram(self.kernel_, X)
+        K = instance_gram.gram(self.kernel_, X)
         return DualMachine(K, self.loss, TIGHT, max(10**6, 100 * len(K))), None
 
     def _kernel(self, bags) -> InstanceKernel:

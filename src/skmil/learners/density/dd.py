@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._density import Search, unit_targets
+from skmil._engines.density import Search, unit_targets
+from skmil._engines.pairs import resolve_gamma
 from skmil.bags import check_bags
-from skmil.kernels.instance import resolve_gamma
-from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor
+from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier
 
 
 class _Density(BagEstimator):
@@ -59,7 +59,7 @@ class _Density(BagEstimator):
         return tags
 
 
-class DD(_Density, BagClassifier):
+class DD(_Density, BinaryBagClassifier):
     r"""Find the point that is near an instance of every positive bag and far from all negative ones [1]_.
 
     .. math::

@@ -3,12 +3,12 @@ r"""DD-SVM (Chen & Wang, JMLR 2004)."""
 import numpy as np
 from sklearn.svm import SVC
 
-from skmil._density import Search
-from skmil.kernels.instance import resolve_gamma
-from skmil.learners.base import BagClassifier
+from skmil._engines.density import Search
+from skmil._engines.pairs import resolve_gamma
+from skmil.learners.base import BinaryBagClassifier
 
 
-class DDSVM(BagClassifier):
+class DDSVM(BinaryBagClassifier):
     r"""A bag becomes its smallest distances to prototypes, and an RBF ``SVC`` goes on from there [1]_.
 
     The prototypes are the distinct maxima (h, s) of Diverse Density for the positive bags and, with labels

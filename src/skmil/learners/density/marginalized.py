@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._density import unit_targets
+from skmil._engines.density import unit_targets
 from skmil.bags import check_bags
 from skmil.kernels.marginalized import MarginalizedKernel
-from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor
+from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier
 from skmil.learners.svm import BagSVC, BagSVR
 
 
@@ -24,7 +24,7 @@ class _Marginalized(BagEstimator):
         return tags
 
 
-class MarginalizedSVC(_Marginalized, BagClassifier):
+class MarginalizedSVC(_Marginalized, BinaryBagClassifier):
     """``BagSVC`` on a marginalized kernel; the instance scores are P(c = 1 | x), not shares of the margin.
 
     More than two classes go one against the rest, each with hypotheses and a kernel of its own, as in

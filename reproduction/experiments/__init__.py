@@ -1,0 +1,15 @@
+"""What the papers show beside accuracies: one experiment per kind of table, one file per paper."""
+
+from reproduction.experiments import assumptions, gehler, kwok, tao, wang, xu
+from reproduction.experiments.base import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {
+    **tao.EXPERIMENTS,
+    **gehler.EXPERIMENTS,
+    **xu.EXPERIMENTS,
+    **kwok.EXPERIMENTS,
+    **wang.EXPERIMENTS,
+    **assumptions.EXPERIMENTS,
+}
+
+__all__ = ["EXPERIMENTS", "Experiment"]

@@ -1,0 +1,1 @@
+"""What kernels, embeddings and learners share: the computations below the public classes."""

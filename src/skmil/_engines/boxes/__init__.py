@@ -1,0 +1,1 @@
+"""Counting boxes: their space, exact sums, samplers that keep a promise, and the choice between them."""

@@ -1,0 +1,209 @@
+r"""Boxes drawn once for a whole data set: explicit random features of the box kernels.
+
+Let D be the instances of all bags of a data set, drawn by volume, and b a box uniform among those that
+contain the instance drawn. A box that contains N_D(b) instances comes with probability N_D(b) / |U_D|, so
+
+.. math::
+    k_\wedge(P, Q) = |U_D|\, E\left[\frac{1[P_b \ne \emptyset]\, 1[Q_b \ne \emptyset]}{N_D(b)}\right]
+    \approx \frac{|U_D|}{S} \sum_{j=1}^S \frac{h_j(P)\, h_j(Q)}{N_D(b_j)}
+
+as soon as P or Q belongs to D. The Gram matrix is W W^T with W = h / sqrt(N_D): positive semidefinite
+whatever boxes were drawn. :math:`k_{\min}` has min(|P_b|, |Q_b|) in place of the product of hits, which is
+the inner product of thermometer codes and so positive semidefinite too.
+
+Points are bits. For each coordinate and each of at most 255 steps a mask says which points reach it; a box
+is the AND of 2d masks, corrected where a threshold falls between two steps.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from skmil._jit import njit
+from skmil._random import mix, uniform
+from skmil._threads import map_blocks, slices
+
+Masks = namedtuple("Masks", ["edges", "starts", "order", "bits", "words", "bit_of"])
+Masks.__doc__ = """Which points reach which length, as bits; every bag starts a new word.
+
+edges : (D, E) steps of each coordinate, padded with infinity
+starts : (D, E + 1) where the points of a step begin in ``order``
+order : (D, N) points by length
+bits : (D, E + 1, W) points with length >= edge; the last is empty
+words : (n + 1,) first word of each bag
+bit_of : (N,) position of each point
+"""
+BLOCK = 2048
+STEPS = 255
+
+
+def draw_boxes(T, n: int, seed, start: int = 0) -> np.ndarray:
+    """Thresholds of boxes ``start`` to ``start + n`` of the stream: (n, 2d), any block at any time."""
+    largest = T.volume.max()
+    cumulative = np.cumsum(np.exp(T.volume - largest))
+    return np.concatenate(
+        map_blocks(
+            lambda s: _draw(T.z, cumulative, np.uint64(seed), start + s.start, start + s.stop),
+            slices(n, BLOCK),
+        )
+    )
+
+
+def log_volume(T) -> float:
+    """Log |U_D|: the sum of |B(p)| over all instances."""
+    largest = T.volume.max()
+    return float(largest + np.log(np.exp(T.volume - largest).sum()))
+
+
+def masks(T) -> Masks:
+    """Prepare the bits of all points."""
+    N, D = T.z.shape
+    sizes = np.diff(T.offsets)
+    words = np.concatenate([[0], np.cumsum(-(-sizes // 64))])
+    bit_of = np.arange(N) - np.repeat(T.offsets[:-1], sizes) + 64 * np.repeat(words[:-1], sizes)
+    columns = [_steps(T.z[:, j]) for j in range(D)]
+    E = max(len(c) for c in columns)
+    edges = np.full((D, E), np.inf)
+    for j, c in enumerate(columns):
+        edges[j, : len(c)] = c
+    order = np.argsort(T.z, axis=0, kind="stable").T.copy()
+    starts = np.full((D, E + 1), N)
+    for j in range(D):
+        starts[j, :E] = np.searchsorted(T.z[order[j], j], edges[j])
+    return Masks(edges, starts, order, _bits(starts, order, bit_of, words[-1]), words, bit_of)
+
+
+def inside(T, M: Masks, boxes: np.ndarray) -> np.ndarray:
+    """Number of points of each bag in each box: (boxes, bags)."""
+    parts = map_blocks(lambda s: _inside(T.z, M, boxes[s]), slices(len(boxes), BLOCK))
+    return np.concatenate(parts)
+
+
+def and_sums(counts: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum over boxes of h h^T w and of h h^T w^2."""
+    hits = (counts > 0).astype(np.float32)
+    w = weights.astype(np.float32)[:, None]
+    return (hits * w).T @ hits, (hits * w**2).T @ hits
+
+
+def min_sums(counts: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum over boxes of min(|P_b|, |Q_b|) w, and of its square."""
+    columns = np.ascontiguousarray(counts.T.astype(np.float32))
+    return _min_sums(columns, weights.astype(np.float32))
+
+
+def certified(S: int, first: np.ndarray, second: np.ndarray, most: float, epsilon: float, delta: float):
+    r"""Entries whose mean of S samples in [0, ``most``] is known to a relative error of epsilon.
+
+    ``first`` and ``second`` are the sums of the samples and of their squares. The capitals of
+    ``confidence`` with constant stakes, averaged over a grid of stakes, bounded from below by
+    :math:`\log(1 + x) \ge x - x^2 / 2` and :math:`\log(1 - x) \ge -x - a x^2` on [0, phi].
+    """
+    mean = np.maximum(first / S, 1e-300)
+    low, high = mean / (1 + epsilon), mean / (1 - epsilon)
+    grid = 0.9 * 0.5 ** np.arange(12)
+    goal = np.log(2 * len(grid) / delta)
+    up = np.full(mean.shape, -np.inf)
+    down = np.full(mean.shape, -np.inf)
+    for c in grid:
+        theta = c / (low * (1 - c))
+        up = np.maximum(up, S * np.log1p(-c) + theta * first - theta**2 * second / 2)
+        theta = c / most
+        a = (-np.log1p(-c) - c) / c**2
+        # theta = stake / (1 + stake * high), so 1 + stake * high = 1 / (1 - theta * high)
+        room = np.maximum(1 - theta * high, 1e-300)
+        down = np.maximum(down, -S * np.log(room) - theta * first - a * theta**2 * second)
+    return (up >= goal) & ((down >= goal) | (high >= most)) & (first > 0)
+
+
+def _steps(column: np.ndarray) -> np.ndarray:
+    """All values of a coordinate, or quantiles of them where they are many."""
+    values = np.unique(column)
+    if len(values) <= STEPS:
+        return values
+    return np.unique(np.quantile(column, np.linspace(0, 1, STEPS), method="inverted_cdf"))
+
+
+@njit
+def _draw(z, cumulative, seed, start, stop):
+    out = np.empty((stop - start, z.shape[1]))
+    for i in range(start, stop):
+        stream = mix(seed, i)
+        r = np.searchsorted(cumulative, uniform(stream, z.shape[1]) * cumulative[-1], side="right")
+        r = min(r, len(cumulative) - 1)
+        for j in range(z.shape[1]):
+            out[i - start, j] = z[r, j] * (1.0 - uniform(stream, j))
+    return out
+
+
+@njit
+def _bits(starts, order, bit_of, n_words):
+    D, E = starts.shape
+    bits = np.zeros((D, E, n_words), np.uint64)
+    for j in range(D):
+        for e in range(E - 2, -1, -1):
+            bits[j, e] = bits[j, e + 1]
+            for k in range(starts[j, e], starts[j, e + 1]):
+                b = bit_of[order[j, k]]
+                bits[j, e, b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    return bits
+
+
+@njit
+def _inside(z, M, boxes):
+    n = len(M.words) - 1
+    out = np.empty((len(boxes), n), np.int32)
+    alive = np.empty(M.words[-1], np.uint64)
+    for i in range(len(boxes)):
+        alive[:] = ~np.uint64(0)
+        for j in range(z.shape[1]):
+            t = boxes[i, j]
+            e = np.searchsorted(M.edges[j], t)  # edges[e - 1] < t <= edges[e]
+            extra = 0 < e and M.starts[j, e] - M.starts[j, e - 1] > 0
+            if extra and z[M.order[j, M.starts[j, e] - 1], j] >= t:
+                # The step below t holds points on both sides: keep it, then drop those that miss t.
+                _keep(alive, M.bits[j, e - 1])
+                for k in range(M.starts[j, e - 1], M.starts[j, e]):
+                    r = M.order[j, k]
+                    if z[r, j] < t:
+                        b = M.bit_of[r]
+                        alive[b >> 6] &= ~(np.uint64(1) << np.uint64(b & 63))
+            else:
+                _keep(alive, M.bits[j, e])
+        for k in range(n):
+            total = np.uint64(0)
+            for w in range(M.words[k], M.words[k + 1]):
+                total += _popcount(alive[w])
+            out[i, k] = total
+    return out
+
+
+@njit
+def _keep(alive, bits):
+    for w in range(len(alive)):
+        alive[w] &= bits[w]
+
+
+@njit
+def _popcount(x):
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})  # lets the sums over boxes vectorise
+def _min_sums(counts, weights):
+    n = len(counts)
+    first, second = np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for j in range(i, n):
+            u, v = counts[i], counts[j]
+            one, two = np.float32(0), np.float32(0)
+            for k in range(len(weights)):
+                x = min(u[k], v[k]) * weights[k]
+                one += x
+                two += x * x
+            first[i, j] = first[j, i] = one
+            second[i, j] = second[j, i] = two
+    return first, second

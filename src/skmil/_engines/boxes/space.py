@@ -1,0 +1,68 @@
+r"""The space that boxes live in: a point becomes 2d lengths, and every count a product of them.
+
+A box [l, u] contains p in feature k iff the lower corner lies in the stretch of length p - low below p
+and the upper corner in the stretch of length high - p above it. With ``z(p) = (p - low, high - p)``,
+one entry per feature and side,
+
+    |B(p)| = prod_j z_j(p),    |B(p ^ q)| = prod_j min(z_j(p), z_j(q)),
+
+and a box uniform in B(p ^ q) is a vector t of thresholds, t_j uniform on (0, min(z_j(p), z_j(q))];
+it contains r iff z_j(r) >= t_j for all j. On the grid {0, ..., s} the corners are integers, and a real
+corner rounded away from the box is one: with low = -1 and high = s + 1 the volumes are the counts, exactly.
+The continuous limit is the same space with other ends.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from skmil._jit import njit
+from skmil._random import mix
+from skmil.bags import Bags
+
+Table = namedtuple("Table", ["z", "logz", "volume", "offsets", "key"])
+Table.__doc__ = """Bags as the counting engine sees them.
+
+z, logz : (N, 2d) lengths and their logarithms, the most selective columns first
+volume : (N,) log |B(p)|
+offsets : (n + 1,) where bags are cut
+key : (n,) one 64-bit fingerprint per bag that knows its points but not their order
+"""
+
+
+def lengths(X: np.ndarray, low, high) -> np.ndarray:
+    """z(p) for each row p of X."""
+    return np.hstack([X - low, high - X])
+
+
+def selective_first(z: np.ndarray) -> np.ndarray:
+    """Order of columns by spread of log z: a threshold there excludes most other points."""
+    return np.argsort(-np.log(z).std(axis=0), kind="stable")
+
+
+def table(bags: Bags, low: np.ndarray, high: np.ndarray, order: np.ndarray) -> Table:
+    """Prepare bags: lengths, logarithms, fingerprints; the points of a bag in canonical order.
+
+    The order of points in a bag and the stream of random numbers of a pair of bags only depend on the
+    points themselves, so any block of a Gram matrix has the bits of the whole.
+    """
+    z = np.ascontiguousarray(lengths(bags.instances, low, high)[:, order])
+    prints = _fingerprints(z)
+    rows = np.lexsort((prints, bags.owner))
+    z = z[rows]
+    logz = np.log(z)
+    key = np.add.reduceat(_fingerprints(prints[:, None].view(np.float64)), bags.offsets[:-1])
+    return Table(z, logz, logz.sum(axis=1), np.array(bags.offsets), key)
+
+
+@njit
+def _fingerprints(z):
+    """A 64-bit hash of each row."""
+    out = np.zeros(z.shape[0], np.uint64)
+    bits = z.view(np.uint64)
+    for i in range(z.shape[0]):
+        h = np.uint64(0)
+        for j in range(z.shape[1]):
+            h = mix(bits[i, j], h)
+        out[i] = h
+    return out

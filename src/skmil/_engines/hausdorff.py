@@ -1,0 +1,345 @@
+r"""Hausdorff distances between bags: exact, and only as many as matter."""
+
+from collections import namedtuple
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from skmil._jit import njit
+from skmil._threads import map_blocks, one_blas_thread, slices
+from skmil.bags import Bags, as_bags
+
+MINIMAL, MAXIMAL, AVERAGE = range(3)
+DISTANCES = {"minimal": MINIMAL, "maximal": MAXIMAL, "average": AVERAGE}
+HEAD = 16  # directions of the short copies by which most pairs of instances are ruled out
+LEAF = 16  # instances of a bag that share a box
+ROWS = 4  # bags per task: few, since bags differ in size
+
+Table = namedtuple("Table", "leaves cuts low high center head values starts largest")
+Table.__doc__ = """Bags for compiled code.
+
+Bag i has the leaves ``leaves[i]`` to ``leaves[i + 1]``, leaf l has the instances ``cuts[l]`` to
+``cuts[l + 1]`` and the box from ``low[l]`` to ``high[l]`` around their short copies in ``head``. Instance
+a is ``values[a]`` or, where there are ``starts``, the pairs of feature and value in
+``values[starts[a]:starts[a + 1]]``. ``largest`` is the largest square of a short copy.
+"""
+
+
+def hausdorff(X, Y=None, distance="minimal") -> np.ndarray:
+    """Matrix of Hausdorff distances between bags.
+
+    Parameters
+    ----------
+    X, Y : bags
+        ``Y`` is ``X`` where not given.
+    distance : "minimal", "maximal" or "average"
+        See ``CitationKNN`` for the formulas.
+
+    Examples
+    --------
+    >>> from skmil.learners import hausdorff
+    >>> hausdorff([[[0.0], [4.0]], [[1.0]]], distance="maximal")
+    array([[0., 3.],
+           [3., 0.]])
+    """
+    A = as_bags(X)
+    B = A if Y is None else as_bags(Y)
+    if A.n_features != B.n_features:
+        raise ValueError(f"X has {A.n_features} features and Y has {B.n_features}; they must agree")
+    return BagIndex(B, distance).all_distances(A)
+
+
+class BagIndex:
+    """Bags that can be asked for those near another bag.
+
+    Every instance also has a short copy: its projection on a few directions along which the bags
+    differ most. Any orthonormal directions bound distances from below; good ones bound them well.
+
+    Parameters
+    ----------
+    bags : Bags
+    distance : "minimal", "maximal" or "average"
+    """
+
+    def __init__(self, bags: Bags, distance: str):
+        if distance not in DISTANCES:
+            raise ValueError(f"distance is {distance!r}; use one of {', '.join(DISTANCES)}")
+        self.kind = DISTANCES[distance]
+        self.is_sparse = bags.is_sparse
+        X = _sample(bags.instances)
+        self.mean = np.zeros(X.shape[1]) if self.is_sparse else X.mean(axis=0)
+        # Features that vary most come first, so that a distance is soon too large to matter.
+        self.order = None if self.is_sparse else np.argsort(-X.var(axis=0), kind="stable")
+        with one_blas_thread():  # several wait for each other longer than these small products take
+            self.directions = _directions(X if self.is_sparse else X - self.mean)
+        self.table = self.prepare(bags)
+
+    def __len__(self) -> int:
+        return len(self.table.leaves) - 1
+
+    def rows(self, bags: Bags, k: int, reach: np.ndarray, use: Callable) -> np.ndarray:
+        """``use(row)`` for each bag, where row holds its distances to the indexed bags.
+
+        They are exact where not larger than the k-th smallest of the row or than the ``reach`` of the
+        indexed bag, and infinite elsewhere; squared unless average.
+        """
+        table, n = self.prepare(bags), len(self)
+
+        def block(rows):
+            found = range(rows.start, rows.stop)
+            return [use(self._row(table, i, -1, n, n, k, np.inf, reach)) for i in found]
+
+        return np.concatenate(map_blocks(block, slices(len(bags), ROWS)))
+
+    def kth_distances(self, k: int) -> np.ndarray:
+        """Distance from each indexed bag to the k-th nearest other one, infinite where there are fewer."""
+        n, none = len(self), np.full(len(self), -1.0)
+
+        def upper(i):  # the k bags that look nearest bound it from above
+            return kth_smallest(self._row(self.table, i, i, n, k + 1, k, np.inf, none), k)
+
+        def below(i):  # a distance matters to either of two bags, and is computed once
+            row = self._row(self.table, i, i, i, n, k, bounds[i], bounds)
+            near = np.flatnonzero(row < np.inf)
+            return near, row[near]
+
+        bounds = np.array(map_blocks(upper, range(n)))
+        smallest = np.full((n, k), np.inf)
+        for i, (near, values) in enumerate(map_blocks(below, range(n))):
+            for j, value in zip(near, values, strict=True):
+                for row in (smallest[i], smallest[j]):
+                    row[-1] = min(row[-1], value)
+                    row.sort()
+        return smallest[:, -1]
+
+    def _row(self, table, i, skip, before, most, k, start, reach) -> np.ndarray:
+        tiny = 1e-14 * max(table.largest, self.table.largest)
+        A, B = table[:-1], self.table[:-1]
+        return _row(*A, i, *B, skip, before, most, min(k, len(self)), start, reach, self.kind, tiny)
+
+    def all_distances(self, bags: Bags) -> np.ndarray:
+        """Matrix of the distances of other bags to those of the index."""
+        everywhere = np.full(len(self), np.inf)
+        D = self.rows(bags, len(self), everywhere, lambda row: row)
+        return D if self.kind == AVERAGE else np.sqrt(D)
+
+    def prepare(self, bags: Bags) -> Table:
+        """Bags as the compiled code wants them."""
+        X = bags.instances
+        if bags.is_sparse != self.is_sparse:
+            X = X.toarray() if bags.is_sparse else sparse.csr_matrix(X)
+        head = (X if self.is_sparse else X - self.mean) @ self.directions
+        rows, leaves, cuts = _leaves(head, bags.offsets)
+        X, head = X[rows], head[rows]
+        low, high = np.minimum.reduceat(head, cuts[:-1]), np.maximum.reduceat(head, cuts[:-1])
+        center = np.add.reduceat(head, cuts[:-1]) / np.diff(cuts)[:, None]
+        if self.is_sparse:
+            values, starts = np.column_stack([X.indices, X.data]), X.indptr.astype(np.int64)
+        else:
+            values, starts = np.zeros((X.shape[0], -(-X.shape[1] // 8) * 8)), np.empty(0, np.int64)
+            values[:, : X.shape[1]] = X[:, self.order]  # then zeros up to a multiple of eight
+        largest = float(np.max(np.einsum("ij,ij->i", head, head)))
+        return Table(leaves, cuts, low, high, center, head, values, starts, largest)
+
+
+def _leaves(head: np.ndarray, offsets: np.ndarray):
+    """Cut each bag into leaves of near instances: order of the rows, leaves per bag, rows per leaf."""
+    parts: list[np.ndarray] = []
+    leaves = [0]
+    for start, stop in pairwise(offsets):
+        todo = [np.arange(start, stop)]
+        while todo:
+            rows = todo.pop()
+            if len(rows) <= LEAF:
+                parts.append(rows)
+                continue
+            widest = head[rows, np.argmax(np.ptp(head[rows], axis=0))]
+            halves = np.argpartition(widest, len(rows) // 2)
+            todo += [rows[halves[len(rows) // 2 :]], rows[halves[: len(rows) // 2]]]
+        leaves.append(len(parts))
+    cuts = np.cumsum([0] + [len(p) for p in parts])
+    return np.concatenate(parts), np.array(leaves), cuts
+
+
+def _sample(X, most: int = 2000):
+    rows = np.linspace(0, X.shape[0] - 1, min(X.shape[0], most)).astype(int)
+    return X[rows]
+
+
+def _directions(X) -> np.ndarray:
+    """HEAD orthonormal directions, the strongest of X; zeros where X has fewer."""
+    k = min(HEAD, *X.shape)
+    strongest = randomized_svd(X, k, n_iter=2, random_state=0)[2]
+    directions = np.zeros((X.shape[1], HEAD))
+    directions[:, :k] = np.linalg.qr(strongest.T)[0]
+    return directions
+
+
+def kth_smallest(row: np.ndarray, k: int) -> float:
+    """The k-th smallest number, infinity where there are fewer."""
+    return float(np.partition(row, k - 1)[k - 1]) if k <= len(row) else np.inf
+
+
+# Compiled code takes plain arrays: passing a tuple of them from function to function costs more than the
+# arithmetic. Letters: A, f, L, H, C, P, X, s are the fields of the first table in order,
+# B, g, M, N, D, Q, Y, t those of the second.
+@njit
+def _row(
+    A, f, L, H, C, P, X, s, i, B, g, M, N, D, Q, Y, t, skip, before, most, k, start, reach, kind, tiny
+):
+    """Distances from bag i of A to the bags of B, squared unless average.
+
+    Infinite where larger than both the k-th smallest of the row (or ``start``) and the reach of the
+    other bag. Only the ``most`` bags that look nearest are visited, and of these only those ``before``.
+    """
+    n = len(B) - 1
+    row, nearest = np.full(n, np.inf), np.full(k, start)
+    for j in np.argsort(_guess(A, C, i, B, D))[:most]:
+        if j == skip or j >= before:
+            continue
+        bound, size = max(nearest[-1], reach[j]), f[A[i + 1]] - f[A[i]] + g[B[j + 1]] - g[B[j]]
+        value = np.inf if kind == MINIMAL else -1.0
+        if kind == AVERAGE:
+            value, bound = 0.0, bound * size * (1.0 + 1e-9)
+        value = _directed(kind, value, bound, P, X, s, A, f, L, H, i, Q, Y, t, B, g, M, N, j, tiny)
+        if kind != MINIMAL:
+            value = _directed(kind, value, bound, Q, Y, t, B, g, M, N, j, P, X, s, A, f, L, H, i, tiny)
+        row[j] = value / size if kind == AVERAGE else value
+        if row[j] < nearest[-1]:
+            nearest[-1] = row[j]
+            nearest.sort()
+    return row
+
+
+@njit
+def _directed(kind, value, bound, P, X, s, A, f, L, H, i, Q, Y, t, B, g, M, N, j, tiny):
+    """Go on from ``value`` with the minimum, maximum or sum over a in A of the distance to bag j of B.
+
+    Infinite as soon as it is above ``bound``.
+    """
+    hint = B[j]
+    for leaf in range(A[i], A[i + 1]):
+        if kind == MINIMAL and _far(L, H, leaf, M, N, B[j], B[j + 1], _slack(min(value, bound), tiny)):
+            continue
+        for a in range(f[leaf], f[leaf + 1]):
+            most, enough = min(value, bound), -1.0
+            if kind == MAXIMAL:  # an instance that is near enough cannot raise the maximum
+                most, enough = bound, value
+            elif kind == AVERAGE:
+                most = max(bound - value, 0.0) ** 2
+            near, hint = _nearest(P, X, s, a, Q, Y, t, g, M, N, B[j], B[j + 1], hint, most, enough, tiny)
+            if kind == MINIMAL:
+                value = min(value, near)
+            else:
+                value = max(value, near) if kind == MAXIMAL else value + np.sqrt(near)
+                if value > bound:
+                    return np.inf
+    return value
+
+
+@njit
+def _far(L, H, leaf, M, N, first, last, limit):
+    """Whether the box of a leaf is further than ``limit`` (a square) from the boxes of some leaves."""
+    for other in range(first, last):
+        if _gap(L[leaf], H[leaf], M[other], N[other]) <= limit:
+            return False
+    return True
+
+
+@njit
+def _nearest(P, X, s, a, Q, Y, t, g, M, N, first, last, hint, bound, enough, tiny):
+    """Smallest |a - b|^2 over some leaves, and its leaf; the search starts at the leaf ``hint``.
+
+    Infinite if above ``bound``; any value not above ``enough`` will do.
+    """
+    best, where, limit = np.inf, hint, _slack(bound, tiny)
+    for leaf in range(hint, hint + last - first):  # neighbours in A have neighbours in B: begin there
+        leaf = leaf if leaf < last else leaf - (last - first)
+        if _gap(P[a], P[a], M[leaf], N[leaf]) > limit:
+            continue
+        for b in range(g[leaf], g[leaf + 1]):
+            if _rough(P[a], Q[b]) > limit or (len(s) == 0 and _rough(X[a], Y[b]) > limit):
+                continue
+            d2 = _square(X, a, Y, b, bound) if len(s) == 0 else _merge(X, s, a, Y, t, b, bound)
+            if d2 < best:
+                best, where, bound = d2, leaf, min(bound, d2)
+                limit = _slack(bound, tiny)
+                if best <= enough:
+                    return best, where
+    return best, where
+
+
+@njit
+def _slack(bound, tiny):
+    """A projected square above this belongs to an exact one above ``bound``, whatever the rounding."""
+    return bound * (1.0 + 1e-9) + tiny
+
+
+# These sums only rule out what is too far, and ``_slack`` allows for their rounding: they may be added in
+# any order, which lets the loops vectorise. ``max`` would not.
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _gap(low, high, other_low, other_high):
+    """Squared distance between two boxes of short copies; a point is a box too."""
+    total = 0.0
+    for k in range(len(low)):
+        below, above = other_low[k] - high[k], low[k] - other_high[k]
+        side = below if below > above else above
+        side = side if side > 0.0 else 0.0
+        total += side * side
+    return total
+
+
+@njit(fastmath={"reassoc", "contract", "nsz"})
+def _rough(p, q):
+    """Squared distance between two points, not to the last bit."""
+    total = 0.0
+    for k in range(len(p)):
+        total += (p[k] - q[k]) * (p[k] - q[k])
+    return total
+
+
+@njit
+def _square(X, a, Y, b, bound):
+    """|a - b|^2 of two rows; infinite as soon as it is above ``bound``.
+
+    Eight squares at a time, added in a fixed order: few checks, and the same bits anywhere.
+    """
+    total = 0.0
+    for k in range(0, X.shape[1], 8):
+        p, q = X[a, k] - Y[b, k], X[a, k + 4] - Y[b, k + 4]
+        r, s = X[a, k + 1] - Y[b, k + 1], X[a, k + 5] - Y[b, k + 5]
+        t, u = X[a, k + 2] - Y[b, k + 2], X[a, k + 6] - Y[b, k + 6]
+        v, w = X[a, k + 3] - Y[b, k + 3], X[a, k + 7] - Y[b, k + 7]
+        total += ((p * p + q * q) + (r * r + s * s)) + ((t * t + u * u) + (v * v + w * w))
+        if total > bound:
+            return np.inf
+    return total
+
+
+@njit
+def _merge(X, s, a, Y, t, b, bound):
+    """|a - b|^2 of two sparse rows with sorted features; infinite as soon as it is above ``bound``."""
+    p, q, total = s[a], t[b], 0.0
+    while (p < s[a + 1] or q < t[b + 1]) and total <= bound:
+        if q == t[b + 1] or (p < s[a + 1] and X[p, 0] < Y[q, 0]):
+            difference, p = X[p, 1], p + 1
+        elif p == s[a + 1] or Y[q, 0] < X[p, 0]:
+            difference, q = Y[q, 1], q + 1
+        else:
+            difference, p, q = X[p, 1] - Y[q, 1], p + 1, q + 1
+        total += difference * difference
+    return total if total <= bound else np.inf
+
+
+@njit
+def _guess(A, C, i, B, D):
+    """Squared distance of the nearest centres of leaves: what looks near comes first and sets the bound."""
+    result = np.full(len(B) - 1, np.inf)
+    for j in range(len(result)):
+        for a in range(A[i], A[i + 1]):
+            for b in range(B[j], B[j + 1]):
+                result[j] = min(result[j], _rough(C[a], D[b]))
+    return result

@@ -1,0 +1,215 @@
+"""Kernels on instances, and their sums over all pairs of instances of two bags, in blocks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from skmil._checks import check_squares
+from skmil._jit import exp, njit
+from skmil._threads import map_blocks, slices
+from skmil.bags import Bags
+
+ROWS, COLUMNS = 256, 512  # a block of the instance Gram stays in the second-level cache
+
+
+@dataclass(frozen=True)
+class InstanceKernel:
+    """A kernel on instances; called with two tables it gives the matrix of all pairs.
+
+    Parameters
+    ----------
+    kind : "rbf", "linear", "poly" or a function (X, Y) -> matrix
+        ``exp(-gamma |x - y|^2)``, ``<x, y>``, ``(gamma <x, y> + coef0)^degree``.
+    power : float
+        The kernel is raised to this power, entry by entry (a fraction keeps the sign).
+    """
+
+    kind: str | Callable = "rbf"
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 1.0
+    power: float = 1.0
+
+    def __call__(self, X, Y) -> np.ndarray:
+        """Matrix of all pairs, as a dense array."""
+        if callable(self.kind):
+            K = np.asarray(self.kind(X, Y), dtype=np.float64)
+        elif self.kind == "rbf":
+            K = _product(X, Y)
+            _rbf(K, _squares(X), _squares(Y), self.gamma * self.power)
+            return K
+        elif self.kind == "linear":
+            K = _product(X, Y)
+        elif self.kind == "poly":
+            K = (self.gamma * _product(X, Y) + self.coef0) ** self.degree
+        else:
+            raise ValueError(
+                f"instance kernel {self.kind!r} is unknown; use 'rbf', 'linear', 'poly' or a function"
+            )
+        if float(self.power).is_integer():
+            return K if self.power == 1 else K**self.power
+        return np.sign(K) * np.abs(K) ** self.power
+
+    def centred(self, A: Bags, B: Bags) -> tuple[Bags, Bags]:
+        """Move the origin to the mean where the kernel does not notice: distances keep their digits."""
+        if self.kind != "rbf" or A.is_sparse or B.is_sparse:
+            return A, B
+        mean = B.instances.mean(axis=0)
+        moved = A.with_instances(A.instances - mean)
+        return moved, moved if A is B else B.with_instances(B.instances - mean)
+
+
+def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
+    r"""For each pair of bags, the sum of the kernel over all pairs of their instances.
+
+    .. math:: K_{ij} = \sum_{a \in A_i} \sum_{b \in B_j} k(a, b) \sum_r u_{ar} v_{br}
+
+    Parameters
+    ----------
+    A, B : Bags
+        ``B is A`` (with ``v`` left out) computes one half.
+    kernel : InstanceKernel
+    u, v : arrays (instances, r), optional
+        Weights of the instances of A and B; ones where not given.
+
+    Notes
+    -----
+    Memory: one block of ``ROWS x COLUMNS`` per thread and the result, whatever the bags.
+    """
+    same = A is B and v is None
+    u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
+    v = u if same else np.ones((B.offsets[-1], u.shape[1])) if v is None else v
+    check_squares(A)
+    check_squares(B)
+    A, B = kernel.centred(A, B)
+    task = _RowSums(A, B, kernel, u, np.ascontiguousarray(v), same)
+    K, D = np.zeros((len(A), len(B))), np.zeros((len(A), len(B)))
+    for first, off, on in map_blocks(task, slices(A.offsets[-1], ROWS)):
+        K[first : first + len(off)] += off
+        D[first : first + len(off)] += on
+    return K + K.T + (D + D.T) / 2 if same else K
+
+
+def instance_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
+    """``pair_sums`` with a row for each instance of A instead of each bag."""
+    return pair_sums(A.one_by_one(), B, kernel, u, v)
+
+
+def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:
+    """Diagonal of ``pair_sums(A, A)``."""
+    u = np.ones((A.offsets[-1], 1)) if u is None else u
+    cuts = zip(A.offsets[:-1], A.offsets[1:], strict=True)
+    bags = [(A[i : i + 1], u[s:e]) for i, (s, e) in enumerate(cuts)]
+    return np.array([pair_sums(b, b, kernel, w)[0, 0] for b, w in bags])
+
+
+def resolve_gamma(gamma, bags: Bags) -> float:
+    """The number behind ``gamma``: itself, "scale" (1 / (d var)) or "median" (1 / median |x-y|^2)."""
+    if not isinstance(gamma, str):
+        if not gamma > 0:
+            raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
+        return float(gamma)
+    if gamma == "scale":
+        X = bags.instances
+        mean = X.mean()
+        variance = (X.multiply(X) if bags.is_sparse else X * X).mean() - mean**2
+        return 1.0 / (bags.n_features * variance) if variance > 0 else 1.0
+    if gamma == "median":
+        typical = _median_distance(bags)
+        return 1.0 / typical if typical > 0 else 1.0
+    raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
+
+
+def gamma_of(estimator) -> float:
+    """``gamma_`` where ``fit`` has learned it, ``gamma`` where it is a number."""
+    gamma = getattr(estimator, "gamma_", estimator.gamma)
+    if isinstance(gamma, str):
+        raise NotFittedError(
+            f"{type(estimator).__name__}(gamma={gamma!r}) learns its width from bags: "
+            "call fit first, or give a number"
+        )
+    return float(gamma)
+
+
+def _median_distance(bags: Bags, most: int = 1500) -> float:
+    """Median squared distance of an evenly spaced sample of instances (all of them if few)."""
+    N = bags.offsets[-1]
+    rows = np.unique(np.linspace(0, N - 1, min(N, most)).astype(int))
+    X = bags.instances[rows]
+    X = X if bags.is_sparse else X - X.mean(axis=0)
+    square = _squares(X)
+    D = np.maximum(square[:, None] + square[None, :] - 2 * _product(X, X), 0)
+    D = D[~np.tri(len(rows), dtype=bool)]
+    if len(D) == 0:
+        return 0.0
+    middle = float(np.median(D))
+    return middle if middle > 0 else float(D.mean())
+
+
+def _product(X, Y) -> np.ndarray:
+    G = X @ Y.T
+    return G.toarray() if sparse.issparse(G) else G
+
+
+def _squares(X) -> np.ndarray:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+class _RowSums:
+    """One task of ``pair_sums``: the rows of a slice against all columns, or those after it."""
+
+    def __init__(self, A, B, kernel, u, v, same):
+        self.A, self.B, self.kernel = A, B, kernel
+        self.u, self.v, self.same = u, v, same
+        self.row_bag, self.column_bag = A.owner, B.owner
+
+    def __call__(self, rows: slice):
+        first, last = self.row_bag[rows.start], self.row_bag[rows.stop - 1]
+        off = np.zeros((last - first + 1, len(self.B)))
+        on = np.zeros_like(off)
+        if self.same:
+            self._add(rows, rows, first, on)
+        start = rows.stop if self.same else 0
+        for c in slices(self.B.offsets[-1] - start, COLUMNS):
+            self._add(rows, slice(c.start + start, c.stop + start), first, off)
+        return first, off, on
+
+    def _add(self, rows, columns, first, out):
+        K = self.kernel(self.A.instances[rows], self.B.instances[columns])
+        _segment_sums(
+            K,
+            self.row_bag[rows] - first,
+            self.column_bag[columns],
+            self.u[rows],
+            self.v[columns],
+            out,
+        )
+
+
+@njit
+def _rbf(G, x2, y2, gamma):
+    """Turn inner products into exp(-gamma |x - y|^2), in place."""
+    for i in range(G.shape[0]):
+        for j in range(G.shape[1]):
+            G[i, j] = exp(-gamma * max(x2[i] + y2[j] - 2.0 * G[i, j], 0.0))
+
+
+@njit
+def _segment_sums(K, row_bag, column_bag, u, v, out):
+    """out[a, b] += sum of u_r K v_r over the rows of bag a and the columns of bag b."""
+    n, m = K.shape
+    column = np.zeros(m)  # sums over the rows of one bag, which vectorise; then over column bags
+    for r in range(u.shape[1]):
+        for i in range(n):
+            w = u[i, r]
+            for j in range(m):
+                column[j] += w * K[i, j]
+            if i + 1 == n or row_bag[i + 1] != row_bag[i]:
+                for j in range(m):
+                    out[row_bag[i], column_bag[j]] += column[j] * v[j, r]
+                    column[j] = 0.0

@@ -1,0 +1,105 @@
+"""Probabilities for any classifier of bags, by Platt's sigmoid on inner folds (Platt 1999)."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import check_bags, check_bags_y, check_weights
+from skmil.learners.base import BagEstimator, forwarded, positive_weights
+
+
+class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
+    r"""A classifier of bags with calibrated probabilities [1]_.
+
+    .. math:: P(y = 1 | B) = 1 / (1 + e^{a f(B) + b})
+
+    with the decision values f of bags that were left out: the whole method, scaling included, is fitted
+    again in each of ``cv`` inner folds. More than two classes have a sigmoid each, normalised. The label
+    predicted is that of the largest probability; decision values, instance scores and learned attributes
+    are those of the method fitted on all bags.
+
+    Cost: ``cv`` + 1 fits.
+
+    Parameters
+    ----------
+    estimator : classifier of bags, or a pipeline that ends in a classifier
+    method : "sigmoid" or "isotonic"
+        Of the calibration; isotonic regression wants a thousand bags or more.
+    cv : int
+        Inner folds; fewer where a class has fewer bags.
+    random_state : int, RandomState or None
+        Draws the inner folds.
+
+    Attributes
+    ----------
+    estimator_ : the method fitted on all bags
+    calibrated_ : the fitted ``sklearn.calibration.CalibratedClassifierCV``
+
+    References
+    ----------
+    .. [1] J. C. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
+       likelihood methods", Advances in Large Margin Classifiers, 1999.
+
+    Examples
+    --------
+    >>> import skmil
+    >>> from skmil.datasets import load_musk1
+    >>> X, y = load_musk1(return_X_y=True)
+    >>> model = skmil.method("MI-Kernel", probability=True).fit(X[::2], y[::2])
+    >>> model.predict_proba(X[1:4:2]).shape, type(model).__name__
+    ((2, 2), 'CalibratedBagClassifier')
+    """
+
+    def __init__(self, estimator, method="sigmoid", cv=5, random_state=0):
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the method on all bags, and the sigmoid on bags that were left out."""
+        bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
+        w = check_weights(sample_weight, bags)
+        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
+        weights = {} if sample_weight is None else {"sample_weight": w}
+        inner = CalibratedClassifierCV(
+            clone(self.estimator), method=self.method, cv=self._folds(codes), ensemble=False
+        )
+        self.calibrated_ = inner.fit(bags, self.classes_[codes], **weights)
+        self.estimator_ = inner.calibrated_classifiers_[0].estimator
+        return self
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Calibrated probability of each class, in the order of ``classes_``."""
+        return self.calibrated_.predict_proba(self._checked(X))
+
+    def predict(self, X) -> np.ndarray:
+        """The most probable label of each bag."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def decision_function(self, X) -> np.ndarray:
+        """Decision values of the method fitted on all bags."""
+        return self.estimator_.decision_function(self._checked(X))
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """Instance scores of the method fitted on all bags."""
+        return self.estimator_.score_instances(self._checked(X))
+
+    def _output(self, bags):
+        return self.estimator_.decision_function(bags)
+
+    def _checked(self, X):
+        check_is_fitted(self)
+        return check_bags(self, X, reset=False)
+
+    def _folds(self, codes):
+        fewest = int(np.bincount(codes).min())
+        if fewest < 2:
+            name = str(self.classes_[np.bincount(codes).argmin()])
+            raise ValueError(f"class {name!r} has {fewest} bag; probabilities need two bags of each class")
+        return StratifiedKFold(min(self.cv, fewest), shuffle=True, random_state=self.random_state)
+
+    def __getattr__(self, name):
+        return forwarded(self, name, "estimator_")

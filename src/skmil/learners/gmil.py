@@ -1,0 +1,249 @@
+"""GMIL-1 and GMIL-2: Winnow over groups of boxes (Scott, Zhang & Brown 2005; Tao & Scott 2004)."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+
+from skmil.kernels.box import LEVELS
+from skmil.learners.base import BinaryBagClassifier
+from skmil.preprocessing import BagGrid
+
+ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
+LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
+
+
+class GMIL1(BinaryBagClassifier):
+    r"""Winnow on all boxes of a grid, grouped by the training points they contain [1]_.
+
+    The training points are clustered into representatives; boxes that contain the same representatives
+    form a group :math:`G_i`, stood for by its largest box :math:`b_i`. With :math:`a_i(P) = 1` iff
+    :math:`b_i` contains a point of P, a bag is positive iff
+
+    .. math:: \sum_i |G_i| \left( w_i a_i(P) + \bar w_i (1 - a_i(P)) \right) \ge \theta,
+
+    and a mistake on bag P multiplies the weights of its active attributes by :math:`\alpha^{y - \hat y}`.
+    Boxes without any representative are left out. The number of groups grows like
+    :math:`\min(2^m, m^{2d})` with m representatives in d dimensions; what does not fit is refused.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Representatives, at most 60.
+    alpha : float
+        Promotion factor, larger than 1.
+    theta : float
+        Threshold relative to the sum of all :math:`|G_i|`, which every bag scores at the start.
+    max_iter : int
+        Rounds through the training bags; fewer where a round makes no mistake.
+    grid : "auto" or BagGrid
+        As in ``BoxKernel``.
+    class_weight : dict, "balanced" or None
+        Weights multiply the exponent of alpha.
+    random_state : int, RandomState or None
+        Of the clustering.
+
+    Attributes
+    ----------
+    lower_, upper_ : arrays (groups, d)
+        Corners of the largest box of each group, on the grid.
+    size_ : array (groups,)
+        Number of boxes of each group, relative to all.
+    hit_, missed_ : arrays (groups,)
+        Log weights of both attributes.
+    n_iter_ : int
+
+    References
+    ----------
+    .. [1] S. Scott, J. Zhang, J. Brown, "On generalized multiple-instance learning", International
+       Journal of Computational Intelligence and Applications 5(1), 2005.
+
+    Examples
+    --------
+    >>> from skmil.datasets import make_gmil
+    >>> from skmil.learners import GMIL1
+    >>> made = make_gmil(40, n_attraction=1, n_repulsion=0, random_state=0)
+    >>> GMIL1(random_state=0).fit(made.data, made.target).score(made.data, made.target) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters=30,
+        alpha=1.1,
+        theta=1.0,
+        max_iter=200,
+        grid="auto",
+        class_weight=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.theta = theta
+        self.max_iter = max_iter
+        self.grid = grid
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None):
+        """Group the boxes and run Winnow; more than two classes go one against the rest."""
+        super().fit(X, y, sample_weight)
+        if len(self.classes_) > 2:
+            self.n_iter_ = max(e.n_iter_ for e in self.estimators_)
+        return self
+
+    def _fit(self, bags, y, w):
+        if not self.alpha > 1 or not self.theta > 0 or not 1 <= self.n_clusters <= 60:
+            raise ValueError("alpha must be larger than 1, theta positive, n_clusters from 1 to 60")
+        bags = bags.to_dense()
+        whole = (bags.instances == np.rint(bags.instances)).all()
+        auto = BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
+        self.grid_ = (auto if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
+        points = self.grid_.transform(bags).instances
+        n_points = len(np.unique(points, axis=0))
+        clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state).fit(
+            points
+        )
+        centers = np.unique(np.rint(clusters.cluster_centers_), axis=0)
+        self.lower_, self.upper_, size = group_boxes(centers, self.grid_.s_, self._cuts(centers))
+        self.size_ = np.exp(size - size.max())
+        self.size_ /= self.size_.sum()
+        self._winnow(self._merge(self._attributes(bags)), y, w)
+
+    def _cuts(self, centers: np.ndarray) -> list[np.ndarray]:
+        """Values of each feature at which boxes are told apart: those of all representatives."""
+        return [np.unique(c) for c in centers.T]
+
+    def _merge(self, active: np.ndarray) -> np.ndarray:
+        """Attributes of the groups to keep: all of them."""
+        return active
+
+    def _attributes(self, bags) -> np.ndarray:
+        """a_i(P): (bags, groups), block by block of groups."""
+        bags = self.grid_.transform(bags.to_dense())
+        X, starts = bags.instances, bags.offsets[:-1]
+        step = max(1, LIMIT // max(1, X.size))
+        parts = []
+        for g in range(0, len(self.lower_), step):
+            low, high = self.lower_[g : g + step], self.upper_[g : g + step]
+            inside = np.ones((len(X), len(low)), bool)
+            for k in range(X.shape[1]):
+                inside &= (X[:, k, None] >= low[:, k]) & (X[:, k, None] <= high[:, k])
+            parts.append(np.logical_or.reduceat(inside, starts))
+        return np.hstack(parts)
+
+    def _winnow(self, active: np.ndarray, y: np.ndarray, w: np.ndarray) -> None:
+        self.hit_, self.missed_ = np.zeros(len(self.size_)), np.zeros(len(self.size_))
+        for n_iter in range(1, self.max_iter + 1):
+            self.n_iter_, mistakes = n_iter, 0
+            for a, label, weight in zip(active, y, w, strict=True):
+                guess = 1.0 if self._scores(a[None])[0] > 0 else -1.0
+                if guess != label:
+                    step = 0.5 * (label - guess) * weight * np.log(self.alpha)
+                    self.hit_[a] = np.clip(self.hit_[a] + step, -300, 300)
+                    self.missed_[~a] = np.clip(self.missed_[~a] + step, -300, 300)
+                    mistakes += 1
+            if not mistakes:
+                break
+
+    def _scores(self, active: np.ndarray) -> np.ndarray:
+        """Log of the weighted sum over theta; the border itself, up to rounding, counts as positive."""
+        total = active @ (self.size_ * np.exp(self.hit_)) + ~active @ (self.size_ * np.exp(self.missed_))
+        return np.log(total / self.theta) + ROUNDING
+
+    def _decision(self, bags):
+        return self._scores(self._attributes(bags))
+
+
+class GMIL2(GMIL1):
+    r"""GMIL-1 with fewer groups: few cuts per feature, and groups that no training bag tells apart merged.
+
+    Two heuristics in the spirit of [1]_. Boxes are only told apart at ``n_cuts`` values of each feature
+    (quantiles of the representatives), so their number no longer grows with the number of representatives.
+    Groups whose boxes hit the same training bags always carry the same weights; they become one.
+
+    Parameters
+    ----------
+    n_cuts : int
+        Most values of a feature at which boxes are told apart.
+    n_clusters, alpha, theta, max_iter, grid, class_weight, random_state : as in ``GMIL1``
+
+    References
+    ----------
+    .. [1] Q. Tao, S. Scott, "A faster algorithm for generalized multiple-instance learning", FLAIRS 2004.
+    """
+
+    def __init__(
+        self,
+        n_cuts=6,
+        n_clusters=40,
+        alpha=1.1,
+        theta=1.0,
+        max_iter=200,
+        grid="auto",
+        class_weight=None,
+        random_state=None,
+    ):
+        super().__init__(n_clusters, alpha, theta, max_iter, grid, class_weight, random_state)
+        self.n_cuts = n_cuts
+
+    def _cuts(self, centers):
+        if self.n_cuts < 1:
+            raise ValueError(f"n_cuts is {self.n_cuts!r}; give at least one")
+        q = (np.arange(self.n_cuts) + 0.5) / self.n_cuts
+        return [np.unique(np.quantile(c, q, method="inverted_cdf")) for c in centers.T]
+
+    def _merge(self, active):
+        order = np.argsort(-self.size_, kind="stable")
+        _, first, group = np.unique(active[:, order], axis=1, return_index=True, return_inverse=True)
+        self.size_ = np.bincount(group.ravel(), self.size_[order])
+        self.lower_, self.upper_ = self.lower_[order][first], self.upper_[order][first]
+        return active[:, order][:, first]
+
+
+def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
+    """Partition the boxes of the grid by the centers they contain.
+
+    Returns
+    -------
+    lower, upper : corners of the largest box of each group (boxes without a center left out)
+    size : log of the number of boxes of each group
+    """
+    inside = np.array([(1 << len(centers)) - 1])
+    size, length = np.zeros(1), np.zeros(1)
+    lower, upper = np.zeros((1, 0)), np.zeros((1, 0))
+    for k, values in enumerate(cuts):
+        which, ways, low, high = _intervals(centers[:, k], int(s[k]), values)
+        if len(inside) * len(which) > LIMIT:
+            ahead = float(np.prod([len(c) * (len(c) + 1) / 2 for c in cuts[k:]]))
+            guess = min(2.0 ** len(centers), len(inside) * ahead)
+            raise ValueError(
+                f"{len(centers)} representatives in {len(cuts)} dimensions make up to {guess:.1e} groups "
+                "of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
+            )
+        mask = (inside[:, None] & which).ravel()
+        total = (size[:, None] + np.log(ways)).ravel()
+        longer = (length[:, None] + np.log(high - low + 1)).ravel()
+        old, new = np.divmod(np.arange(len(mask)), len(which))
+        order = np.lexsort((longer, mask))
+        order = order[mask[order] != 0]
+        last = np.flatnonzero(np.append(np.diff(mask[order]) != 0, True))
+        size = np.logaddexp.reduceat(total[order], np.concatenate([[0], last[:-1] + 1]))
+        best = order[last]
+        inside, length = mask[best], longer[best]
+        lower = np.column_stack([lower[old[best]], low[new[best]]])
+        upper = np.column_stack([upper[old[best]], high[new[best]]])
+    return lower, upper, size
+
+
+def _intervals(column: np.ndarray, s: int, values: np.ndarray):
+    """Intervals of {0..s} by the run of ``values`` they contain: centers inside, number, widest one."""
+    edges = np.concatenate([[-1], values, [s + 1]])
+    which, ways, low, high = [], [], [], []
+    for i in range(1, len(values) + 1):
+        for j in range(i, len(values) + 1):
+            low.append(edges[i - 1] + 1)
+            high.append(edges[j + 1] - 1)
+            ways.append((edges[i] - edges[i - 1]) * (edges[j + 1] - edges[j]))
+            held = (column >= low[-1]) & (column <= high[-1])
+            which.append(sum(1 << int(r) for r in np.flatnonzero(held)))
+    return np.array(which), np.array(ways), np.array(low), np.array(high)
