@@ -50,6 +50,16 @@ class Plan:
     folds: int
     given: str | None
     grid: Grid | None
+    source: Any = None
+    things: list | None = None
+
+    def halves(self, bags: Bags, train, test) -> tuple[Bags, Bags]:
+        """Bags to fit on and to predict; a source learns from the first alone."""
+        if self.things is None:
+            return bags[train], bags[test]
+        source = clone(self.source)
+        first, second = ([self.things[i] for i in part] for part in (train, test))
+        return source.fit_transform(first), source.transform(second)
 
     def record(self, repeat: int, fold: int, **results) -> Record:
         """A record of this plan; without results only good for its key."""
@@ -62,7 +72,7 @@ class Plan:
             fingerprint=self.fingerprint,
             method=self.name,
             task=self.task,
-            estimator=text_of(self.estimator),
+            estimator=text_of(self.estimator) + (f" after {text_of(self.source)}" if self.source else ""),
             seed=self.seed,
             folds=self.folds,
             given=self.given,
@@ -90,6 +100,7 @@ def cross_validate_bags(
     records=None,
     n_jobs: int = 1,
     progress: Callable[[Record], None] | None = None,
+    source=None,
 ) -> list[Record]:
     """Cross-validate a method on bags; everything, scaling included, is fitted inside the fold.
 
@@ -114,6 +125,8 @@ def cross_validate_bags(
     n_jobs : int
         Folds at the same time, each in a process; -1 for all cores.
     progress : function of a record, called after each fold, also for folds found in the file
+    source : unfitted source, optional
+        X are then things; the source is fitted on the training things of each fold.
 
     Returns
     -------
@@ -128,7 +141,8 @@ def cross_validate_bags(
     >>> [r.n_test for r in found], 0.5 < found[0].scores["accuracy"] < 1
     ([46, 46], True)
     """
-    bags = as_bags(X)
+    # What a source learned from all things here only names the data; each fold fits its own.
+    bags = as_bags(X) if source is None else clone(source).fit_transform(X)
     y = check_lengths(y, bags)
     name, estimator, task = _resolve(method, y, task)
     table = fold_table(y, task, folds, repeats, seed, given_folds)
@@ -142,6 +156,8 @@ def cross_validate_bags(
         folds=len(np.unique(table)),
         given=None if given_folds is None else _hash(table),
         grid=plain(_search_grid(method, task, grid)) if nested else None,
+        source=source,
+        things=None if source is None else list(X),
     )
     return _run(plan, bags, y, table, records, n_jobs, progress)
 
@@ -194,13 +210,14 @@ def _fold(plan: Plan, bags: Bags, y, row, repeat: int, fold: int) -> Record:
     train = np.flatnonzero(row != fold)
     model = _seeded(plan.estimator, plan.seed, repeat, fold)
     _warm_up(plan, bags, y)
+    known, new = plan.halves(bags, train, test)
     start = time.perf_counter()
-    model = _fit(plan, model, bags[train], y[train], repeat)
+    model = _fit(plan, model, known, y[train], repeat)
     fitted = time.perf_counter()
     with searching(keep=False):
-        predicted = np.asarray(model.predict(bags[test]))
+        predicted = np.asarray(model.predict(new))
         stop = time.perf_counter()
-        decision = predicted if plan.task == "regression" else decision_values(model, bags[test])
+        decision = predicted if plan.task == "regression" else decision_values(model, new)
     outputs = {
         "bag": test.tolist(),
         "true": y[test].tolist(),

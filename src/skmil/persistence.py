@@ -20,6 +20,7 @@ from skmil.formats._files import replacing
 _PACKAGES = (
     "skmil.bags",
     "skmil._engines.density",
+    "skmil.sources",
     "skmil.preprocessing",
     "skmil.kernels",
     "skmil.embeddings",

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from sklearn.utils import Bunch
 
+from skmil.cli.things import load_things
 from skmil.datasets import load_bags
 from skmil.evaluation import seconds_left
 from skmil.formats import read_bags
@@ -32,21 +33,25 @@ def load(
     label: str | None = None,
     labelled: bool = True,
     option: str = "--bag",
+    **things,
 ) -> Bunch:
     """Bags by name or path, with their ``name``; labels must be there if ``labelled``.
 
-    ``option`` is what the verb calls the column of bag ids.
+    ``option`` is what the verb calls the column of bag ids; ``things`` are the options of ``load_things``.
     """
-    if Path(data).is_dir():
-        raise ValueError(f"{data}: this is a folder; name a file in it")
-    if Path(data).exists() and data not in SHIPPED:
+    if (found := load_things(data, label=label, **things)) is not None:
+        bunch = found
+    elif Path(data).exists() and data not in SHIPPED:
         bunch = _read(data, bag, label, option)
     elif data in SHIPPED or _in_folder(data):
         bunch = load_bags(data)
     else:
         raise ValueError(f"{data}: no such file or data set; `skmil data` lists the sets known by name")
     if labelled and bunch.target is None:
-        raise ValueError(f"{data}: no labels found; name their column with --label")
+        where = "name their column with --label"
+        if found is not None:
+            where = "put the things into one subfolder per label, or name a table with --labels"
+        raise ValueError(f"{data}: no labels found; {where}")
     bunch.name = Path(data).stem if Path(data).exists() else data
     return bunch
 

@@ -27,6 +27,15 @@ from skmil.cli.support import (
     result_tables,
     settings,
 )
+from skmil.cli.things import (
+    Labels,
+    Source,
+    fitted_with_source,
+    load_like,
+    only_source,
+    split_model,
+    split_settings,
+)
 from skmil.evaluation import cross_validate_bags, decision_values, fingerprint, task_of
 from skmil.formats import write_bags
 from skmil.formats._files import replacing
@@ -47,7 +56,9 @@ PICTURES = (".png", ".svg", ".pdf")
 out = Console()
 err = Console(stderr=True)
 
-Data = Annotated[str, typer.Argument(help="A file of bags, or the name of a data set.")]
+Data = Annotated[
+    str, typer.Argument(help="A file of bags, a folder or file of things, or the name of a data set.")
+]
 BagColumn = Annotated[str | None, typer.Option("--bag", help="Column with the bag ids.")]
 LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels.")]
 Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
@@ -78,10 +89,14 @@ def bench(
     task: Task = None,
     bag: BagColumn = None,
     label: LabelColumn = None,
+    source: Source = None,
+    labels: Labels = None,
+    set_: Settings = None,
     folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
 ) -> None:
     """Cross-validate methods; stop and resume at will, the records know what is done."""
-    sets = [load(d, bag, label) for d in data]
+    options = only_source(settings(set_ or []))
+    sets = [load(d, bag, label, kind=source, labels=labels, options=options) for d in data]
     plans = []
     for bunch in sets:
         t = task or task_of(bunch.target)
@@ -111,7 +126,8 @@ def _run(bunch, names: list[str], jobs: int, **options) -> list[str]:
         for name in names:
             with bar.method(name):
                 try:
-                    cross_validate_bags(name, bunch.data, bunch.target, **options)
+                    X, source = bunch.get("things", bunch.data), bunch.get("source")
+                    cross_validate_bags(name, X, bunch.target, source=source, **options)
                 except (ValueError, TypeError, ImportError, ArithmeticError) as error:
                     failed.append(f"{name} on {bunch.name}: {' '.join(str(error).split())}")
     return failed
@@ -224,11 +240,16 @@ def _show_labels(y) -> None:
 
 
 @app.command()
-def convert(source: Data, target: Path, bag: BagColumn = None, label: LabelColumn = None) -> None:
-    """Rewrite a file of bags in the format that the new name's ending says."""
-    bunch = load(source, bag, label, labelled=False)
+def convert(
+    data: Data, target: Path, bag: BagColumn = None, label: LabelColumn = None, source: Source = None,
+    labels: Labels = None, set_: Settings = None,
+) -> None:  # fmt: skip
+    """Write bags, or things as bags, in the format that the new name's ending says."""
     check_folder(target)
-    extras = {k: v for k, v in bunch.items() if k not in ("data", "target", "ids", "name")}
+    options = only_source(settings(set_ or []))
+    bunch = load(data, bag, label, labelled=False, kind=source, labels=labels, options=options)
+    skipped = ("data", "target", "ids", "name", "things", "source")
+    extras = {k: v for k, v in bunch.items() if k not in skipped}
     lost = write_bags(target, bunch.data, bunch.target, **extras)
     note = f" (without {', '.join(lost)}, which this format cannot hold)" if lost else ""
     out.print(f"{target}: {bunch.data!r}{note}", highlight=False, markup=False, soft_wrap=True)
@@ -262,13 +283,17 @@ def gram(
 @app.command()
 def fit(
     data: Data, model: Path, name: Name = "MI-Kernel", set_: Settings = None, task: Task = None,
-    bag: BagColumn = None, label: LabelColumn = None,
+    bag: BagColumn = None, label: LabelColumn = None, source: Source = None, labels: Labels = None,
 ) -> None:  # fmt: skip
-    """Fit a method on all bags and write the model; `skmil predict` reads it."""
+    """Fit a method on all bags or things and write the model; `skmil predict` reads it.
+
+    `--set source__key=value` sets a parameter of what turns things into bags; the model holds it.
+    """
     check_folder(model)
-    bunch = load(data, bag, label)
-    estimator = method(name, task or task_of(bunch.target), **settings(set_ or []))
-    save_model(estimator.fit(bunch.data, bunch.target), model)
+    of_source, of_method = split_settings(settings(set_ or []))
+    bunch = load(data, bag, label, kind=source, labels=labels, options=of_source)
+    estimator = method(name, task or task_of(bunch.target), **of_method)
+    save_model(fitted_with_source(bunch, estimator), model)
     out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags", highlight=False, soft_wrap=True)
 
 
@@ -280,8 +305,8 @@ def predict(
     """Predict the label of each bag: id, prediction and decision value, as CSV."""
     if target is not None:
         check_folder(target)
-    fitted = load_model(model)
-    bags = load(data, bag, label, labelled=False).data
+    source, fitted = split_model(load_model(model))
+    bags = (load_like(source, data) if source else load(data, bag, label, labelled=False)).data
     predicted = fitted.predict(bags)
     scores = decision_values(fitted, bags)
     columns = [bags.ids, predicted] + ([] if scores is None else [[f"{v:.6g}" for v in scores]])
@@ -313,14 +338,14 @@ def explain(
             raise ValueError(f"{plot}: give a name that ends in {', '.join(PICTURES)}")
         if bag_id is None:
             raise ValueError("--plot draws one bag; name it with --bag")
-    fitted = load_model(model)
-    bunch = load(data, column, label, labelled=False, option="--bag-column")
+    source, fitted = split_model(load_model(model))
+    bunch = load_like(source, data) if source else load(data, column, label, False, "--bag-column")
     names = bunch.get("instance_names")
     if bag_id is None:
         _explain_all(fitted, bunch.data, names)
         return
     i = _find_bag(bunch.data, bag_id)
-    print(explain_bag(fitted, bunch.data, i, names=names, top=top))
+    print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
 
