@@ -68,8 +68,8 @@ def load_like(source: BagSource, data: str) -> Bunch:
         raise ValueError(f"{data}: no such file or folder; the model takes {kind}")
     found = find_things(path, kind)
     things = [] if found is None else found.things
-    with _bar(kind), _remembering(source):
-        bags = source.transform(things)
+    with _remembering(source):
+        bags = _read(source.transform, source, things, kind)
     return Bunch(data=bags, things=_kept(things, source), target=None, name=path.stem)
 
 
@@ -108,8 +108,7 @@ def _configured(source: BagSource, options: dict) -> BagSource:
 
 
 def _extract(found: Found, source: BagSource, path: Path) -> Bunch:
-    with _bar(found.kind):
-        bags = source.fit_transform(found.things)
+    bags = _read(source.fit_transform, source, found.things, found.kind)
     gone = {f.index for f in source.failures_}
     things = _kept(found.things, source)
     target = found.labels
@@ -124,6 +123,17 @@ def _kept(things: list, source: BagSource) -> list:
     return [t for i, t in enumerate(things) if i not in gone]
 
 
+def _read(function, source: BagSource, things: list, kind: str):
+    """Bags of things under a progress bar; what a source leaves out is said in one line."""
+    with _bar(kind), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r".* things were left out")
+        bags = function(things)
+    if source.failures_:
+        told = "; ".join(str(f) for f in source.failures_[:5])
+        _note(f"{len(source.failures_)} of {len(things)} things were left out: {told}")
+    return bags
+
+
 @contextmanager
 def _remembering(source: BagSource) -> Iterator[None]:
     """Let a fitted source use this machine's cache for a while."""
@@ -136,7 +146,7 @@ def _remembering(source: BagSource) -> Iterator[None]:
 
 @contextmanager
 def _bar(kind: str) -> Iterator[None]:
-    """A progress bar while things are read, and warnings of a source in one line."""
+    """A progress bar while things are read."""
     console = Console(stderr=True)
     with Progress(
         "{task.description:<12}", BarColumn(), MofNCompleteColumn(),
@@ -161,4 +171,4 @@ def _cache_folder() -> str | None:
 
 
 def _note(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=2)
+    print(f"skmil: {text}", file=sys.stderr)

@@ -99,10 +99,11 @@ def find_things(path, kind: str | None = None, labels=None, label: str | None = 
     if path.is_dir():
         found = _in_folder(path, kind)
     else:
-        kind = kind or kind_of(path)
-        if kind is None or (kind == "texts" and path.suffix.lower() == ".txt" and labels is None):
+        held = kind or kind_of(path)
+        # A single .txt may be a file of bags, too, and one text is nothing to learn from.
+        if held is None or (held == "texts" and kind is None and path.suffix.lower() == ".txt"):
             return None
-        found = Found(kind, *_in_file(path, kind, label))
+        found = Found(held, *_in_file(path, held, label))
     return found if labels is None else replace(found, labels=_labels(found.things, Path(labels), label))
 
 
