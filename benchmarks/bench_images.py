@@ -61,8 +61,8 @@ def seconds(function):
 
 def images(n_threads=2):
     files = photographs(PICTURES)
-    # k-means gets one thread: two of its own wait for each other on blocks this small. What counts is the time
-    # of all cores, as if as many plain loops ran side by side at no cost.
+    # k-means gets one thread: two of its own wait for each other on blocks this small. What counts is the
+    # time of all cores, as if as many plain loops ran side by side at no cost.
     with threadpool_limits(1), threads(n_threads):
         ImageBags().fit_transform(files[:4])
         _memory.kept.clear()

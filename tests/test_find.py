@@ -1,4 +1,4 @@
-"""Things on disk and on the command line: kinds told from content, labels, models that hold their source."""
+"""Things on disk and on the command line: kinds by content, labels, models that hold their source."""
 
 import csv
 import io
@@ -138,7 +138,9 @@ def test_files_that_hold_many_things(tmp_path):
     assert found.labels.tolist() == ["0", "1", "0", "1"] and found.things[1].name == "benzene"
 
 
-@pytest.mark.parametrize("table", ["one,1\ntwo,0\n", "id,label\none,1\ntwo,0\n", "label\tid\n1\tone\n0\ttwo\n"])
+@pytest.mark.parametrize(
+    "table", ["one,1\ntwo,0\n", "id,label\none,1\ntwo,0\n", "label\tid\n1\tone\n0\ttwo\n"]
+)
 def test_labels_come_from_a_table(tmp_path, table):
     (tmp_path / "a.fasta").write_text(FASTA)
     (tmp_path / "labels").write_text(table)
@@ -220,7 +222,10 @@ def test_bad_things_are_one_line_or_skipped(run, pictures):
     ("args", "what"),
     [
         (("fit", "pictures/field", "m"), "no labels found; put the things into one subfolder per label"),
-        (("fit", "pictures", "m", "--set", "source__colour=1"), "no parameter source__colour; the source has"),
+        (
+            ("fit", "pictures", "m", "--set", "source__colour=1"),
+            "no parameter source__colour; the source has",
+        ),
         (("fit", "pictures", "m", "--source", "molecules"), "no molecules found among its 13 files"),
         (("bench", "--data", "pictures", "--set", "C=1"), "--set C: here only a source can be set"),
         (("fit", "bags.csv", "m", "--set", "source__tile=8"), "holds no things"),
@@ -247,7 +252,7 @@ def test_a_learning_source_is_fitted_inside_the_fold(texts):
 
     records = cross_validate_bags("Simple-MI", found.things, found.labels, folds=3, source=Watched())
     assert seen == [12, 8, 8, 8] and len(records) == 3
-    assert "Watched()" in records[0].estimator
+    assert records[0].settings["source"] == "Watched"
 
 
 def test_a_pipeline_with_a_source_scores_instances_and_is_saved(pictures, tmp_path):

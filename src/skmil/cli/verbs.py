@@ -10,21 +10,25 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 
 import skmil
-from skmil._folds import fold_table
-from skmil.cli import Interrupted
+from skmil._folds import task_of
+from skmil._scores import decision_values
+from skmil.cli.bench import bench
 from skmil.cli.support import (
     SHIPPED,
-    Bar,
+    BagColumn,
+    Data,
+    LabelColumn,
+    Name,
+    Settings,
+    Task,
     check_folder,
-    choose,
     histogram,
     known_sets,
     load,
+    out,
     plain_table,
-    result_tables,
     settings,
 )
 from skmil.cli.things import (
@@ -36,16 +40,12 @@ from skmil.cli.things import (
     split_model,
     split_settings,
 )
-from skmil.evaluation import cross_validate_bags, decision_values, fingerprint, task_of
 from skmil.formats import write_bags
 from skmil.formats._files import replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import method_gram, plot_instances
 from skmil.persistence import load_model, save_model
-from skmil.records import read_records
 from skmil.registry import REGISTRY, method, published
-from skmil.report import write_html
-from skmil.report.summary import sections
 
 app = typer.Typer(
     help="Multiple-instance learning: bags of instances in, predictions and explanations out.",
@@ -53,17 +53,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 PICTURES = (".png", ".svg", ".pdf")
-out = Console()
-err = Console(stderr=True)
-
-Data = Annotated[
-    str, typer.Argument(help="A file of bags, a folder or file of things, or the name of a data set.")
-]
-BagColumn = Annotated[str | None, typer.Option("--bag", help="Column with the bag ids.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels.")]
-Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
-Name = Annotated[str, typer.Option("--method", "-m", help="A method; `skmil methods` lists them.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter: key=value; repeatable.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -77,119 +66,21 @@ def _options(
         print(context.get_help())
 
 
-@app.command()
-def bench(
-    data: Annotated[list[str], typer.Option(help="A file, or musk1, musk2, ...; repeatable.")],
-    methods: Annotated[str, typer.Option(help="all, demo, or names with commas between.")] = "demo",
-    folds: Annotated[str, typer.Option(help="Number of folds, or 'given' for those in the file.")] = "10",
-    repeats: Annotated[int, typer.Option(help="How often to draw folds.")] = 1,
-    nested: Annotated[bool, typer.Option(help="Search parameters inside each training part.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of folds and methods.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Folds at the same time; -1 for all cores.")] = 1,
-    task: Task = None,
-    bag: BagColumn = None,
-    label: LabelColumn = None,
-    source: Source = None,
-    labels: Labels = None,
-    set_: Settings = None,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
-) -> None:
-    """Cross-validate methods; stop and resume at will, the records know what is done."""
-    options = only_source(settings(set_ or []))
-    sets = [load(d, bag, label, kind=source, labels=labels, options=options) for d in data]
-    plans = []
-    for bunch in sets:
-        t = task or task_of(bunch.target)
-        given = _given(bunch, folds)
-        count = _whole(folds) if given is None else len(np.unique(given[0]))
-        shared = dict(folds=count, repeats=repeats, nested=nested, seed=seed, given_folds=given, task=t)
-        plans.append((bunch, choose(methods, t), shared))
-        fold_table(bunch.target, t, count, repeats, seed, given)  # complains before anything is written
-    folder.mkdir(parents=True, exist_ok=True)
-    records = folder / "records.jsonl"
-    before = {r.key for r in read_records(records)}
-    failed = []
-    try:
-        for bunch, names, shared in plans:
-            failed += _run(bunch, names, jobs, records=records, **shared)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; {records} keeps what is done, the same command goes on") from None
-    _finish(records, folder / "report.html", sets, before, failed)
-
-
-def _run(bunch, names: list[str], jobs: int, **options) -> list[str]:
-    """All methods on one data set; a method that cannot do it is named in the answer, not fatal."""
-    failed = []
-    bar = Bar(err, names, options["folds"] * options["repeats"], jobs)
-    options |= dict(data=bunch.name, n_jobs=jobs, progress=bar.tell)
-    with bar.progress:
-        for name in names:
-            with bar.method(name):
-                try:
-                    X, source = bunch.get("things", bunch.data), bunch.get("source")
-                    cross_validate_bags(name, X, bunch.target, source=source, **options)
-                except (ValueError, TypeError, ImportError, ArithmeticError) as error:
-                    failed.append(f"{name} on {bunch.name}: {' '.join(str(error).split())}")
-    return failed
-
-
-def _given(bunch, folds: str):
-    """The folds that come with the data, if they are asked for."""
-    if folds != "given":
-        _whole(folds)
-        return None
-    if bunch.get("folds") is None:
-        raise ValueError(f"{bunch.name} comes without folds; give a number: --folds 10")
-    return np.atleast_2d(bunch.folds)
-
-
-def _whole(folds: str) -> int:
-    if not folds.isdigit() or int(folds) < 2:
-        raise ValueError(f"--folds {folds}: give a number from 2, or 'given'")
-    return int(folds)
-
-
-def _finish(records: Path, report: Path, sets, before: set[str], failed: list[str]) -> None:
-    """Tables, report, and what went wrong."""
-    found = read_records(records)
-    if not found:
-        raise ValueError(failed[0] if failed else "nothing was done")
-    for table in result_tables(found):
-        out.print(table)
-    write_html(found, report, grams=_grams(found, sets))
-    new = sum(r.key not in before for r in found)
-    out.print(
-        f"{new} folds run, {len(found) - new} from earlier runs; records in {records}", highlight=False
-    )
-    out.print(f"report: {report.resolve()}", highlight=False, soft_wrap=True)
-    for line in failed:
-        err.print(f"skmil: {line}", highlight=False, markup=False, soft_wrap=True)
-    if failed:
-        raise typer.Exit(1)
-
-
-def _grams(records, sets, most: int = 1000) -> dict:
-    """For each set of moderate size, the Gram matrix of the kernel method that is fitted fastest."""
-    found = {}
-    for section in sections(records):
-        own = section.first.fingerprint
-        bunch = next((b for b in sets if fingerprint(b.data, b.target) == own), None)
-        if bunch is None or len(bunch.data) > most or section.regression:
-            continue
-        for s in sorted(section.summaries, key=lambda s: s.fit_seconds):
-            if s.method in REGISTRY:
-                K = method_gram(method(s.method), bunch.data, bunch.target)
-                if K is not None:
-                    found[own] = (s.method, K, bunch.target)
-                    break
-    return found
+app.command()(bench)
 
 
 @app.command("methods")
 def list_methods() -> None:
     """List all methods: paper, tasks, what they assume."""
     table = plain_table(
-        "method", "paper", "tasks", "a bag's label", "figures", left=("paper", "tasks", "a bag's label")
+        "method",
+        "paper",
+        "tasks",
+        "a bag's label",
+        "figures",
+        left=("paper", "tasks", "a bag's label"),
+        caption="figures: accuracies that papers report for the method; bench shows them beside yours where "
+        "the data is theirs",
     )
     for m in REGISTRY.values():
         table.add_row(m.name, m.paper, ", ".join(m.tasks), m.assumes, str(len(published(m.name))))

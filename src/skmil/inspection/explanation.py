@@ -155,7 +155,7 @@ def explain(model, X, i: int = 0, *, names=None) -> Explanation:
     >>> told.order, told.meaning
     (array([1, 0]), 'speaks for yes')
     """
-    bags = as_bags(X)
+    bags = as_bags(X, missing=True)
     if not 0 <= i < len(bags):
         raise ValueError(f"no bag {i}; there are {len(bags)}, numbered from 0")
     own = None if names is None else names[bags.offsets[i] : bags.offsets[i + 1]]
@@ -166,7 +166,7 @@ def explain_all(model, X, *, names=None) -> list[Explanation]:
     """``explain`` for every bag, at the cost of one call of the model."""
     if not hasattr(model, "score_instances"):
         raise TypeError(f"{type(model).__name__} has no score_instances; use a method of skmil")
-    bags = as_bags(X)
+    bags = as_bags(X, missing=True)
     predicted, scores = model.predict(bags), model.score_instances(bags)
     regression = is_regressor(model)
     decisions = None if regression else _decisions(model, bags, predicted)
@@ -190,9 +190,8 @@ def explain_all(model, X, *, names=None) -> list[Explanation]:
 
 def _support(model, scores: np.ndarray, predicted) -> np.ndarray:
     """Scores speak for ``classes_[1]`` of two classes, and for the predicted one of more."""
-    classes = getattr(model, "classes_", None)
-    two = classes is not None and len(classes) == 2
-    return -scores if two and predicted == classes[0] else scores
+    classes = list(getattr(model, "classes_", []))
+    return -scores if len(classes) == 2 and predicted == classes[0] else scores
 
 
 def _decisions(model, bags, predicted) -> np.ndarray | None:

@@ -215,7 +215,7 @@ def _without_each(output, bags: Bags, i: int, watched) -> list[np.ndarray]:
         left_out = np.arange(block.start, block.stop)
         rows = np.arange(m - 1) + (np.arange(m - 1) >= left_out[:, None])
         cuts = np.arange(len(left_out) + 1) * (m - 1)
-        smaller = Bags(instances[rows.ravel()], cuts, feature_names=bags.feature_names)
+        smaller = Bags(instances[rows.ravel()], cuts, None, bags.feature_names, bags.missing)
         parts.append(_watch(np.asarray(output(smaller)), watched, i))
     return parts
 

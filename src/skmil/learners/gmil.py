@@ -129,7 +129,7 @@ class GMIL1(BinaryBagClassifier):
         return np.hstack([np.logical_or.reduceat(inside, starts) for _, inside in self._inside(bags)])
 
     def _inside(self, bags):
-        """Which instances lie in which boxes, block by block of groups: (groups, matrix of truth values)."""
+        """Which instances lie in which boxes: a slice of the groups and a table of truth values each."""
         X = self.grid_.transform(bags.to_dense()).instances
         for block in slices(len(self.lower_), max(1, LIMIT // max(1, X.size))):
             low, high = self.lower_[block], self.upper_[block]

@@ -33,7 +33,7 @@ class BagPipeline(Pipeline):
         if first and hasattr(first[0][1], "parts"):  # a source: what follows it takes bags
             rest = BagPipeline(self.steps[1:])
             return rest.score_instances(first[0][1].transform(X))
-        bags = as_bags(X)
+        bags = as_bags(X, missing=True)  # a first step may fill in what is missing
         if hasattr(last, "score_instances"):
             return last.score_instances(_through(first, bags))
         w = _linear_weights(last)

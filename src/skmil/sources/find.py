@@ -31,7 +31,9 @@ _ENDINGS = {
     "molecules": (".sdf", ".mol", ".smi", ".smiles"),
     "sequences": (".fasta", ".fa", ".faa", ".fas", ".fna"),
 }
-_PICTURE = re.compile(rb"\xff\xd8\xff|\x89PNG\r\n|GIF8[79]a|BM.{12}|II\*\0|MM\0\*|RIFF.{4}WEBP|P[1-6]\s", re.S)
+_PICTURE = re.compile(
+    rb"\xff\xd8\xff|\x89PNG\r\n|GIF8[79]a|BM.{12}|II\*\0|MM\0\*|RIFF.{4}WEBP|P[1-6]\s", re.S
+)
 _MOLECULE = re.compile(r"^M  END|^\$\$\$\$|V[23]000\s*$", re.M)
 _FASTA = re.compile(r"\s*>[^\n]*\n[A-Za-z*\-.\s]+(?:\n>|\Z)")
 _SMILES = ("smiles", "canonical_smiles")
@@ -130,7 +132,7 @@ def _in_folder(folder: Path, kind: str | None) -> Found:
 def _only_kind(folder: Path, counts: Counter) -> str:
     """The kind of nearly all files; a few notes beside pictures do not make a folder of texts."""
     if not counts:
-        raise ValueError(f"{folder}: found no pictures, texts, molecules or sequences")
+        raise ValueError(f"{folder}: this folder holds no pictures, texts, molecules or sequences")
     (kind, most), *others = counts.most_common()
     if others and others[0][1] > most / 4:
         told = " and ".join(f"{n} {k}" for k, n in counts.most_common(2))
