@@ -127,7 +127,7 @@ def test_fit_predict_explain(run, path, toy, tmp_path):
     assert np.allclose([float(r["score"]) for r in rows], model.decision_function(X), rtol=1e-5)
     assert run("predict", "m.skops", path, "--out", "p.csv")[0] == 0
     assert (tmp_path / "p.csv").read_text() == out
-    code, out, _ = run("explain", "m.skops", path, "--bag", 3, "--plot", "e.png")
+    code, out, _ = run("explain", "m.skops", path, "--id", 3, "--plot", "e.png")
     assert code == 0 and "bag 3: predicted 1" in out
     assert (tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
     best = int(np.abs(model.score_instances(X)[3]).argmax())
@@ -154,7 +154,7 @@ def test_an_unknown_bag_column_names_the_option_of_the_verb(run, tmp_path):
     csv.write_text("mol,x1,x2,cls\na,1,2,y\na,2,3,y\nb,1,0,n\n")
     refused(run("fit", csv, model), "line 1", "name it with --bag")
     run("fit", csv, model, "--bag", "mol", "--label", "cls")
-    refused(run("explain", model, csv), "name it with --bag-column")
+    refused(run("explain", model, csv), "name it with --bag")
 
 
 def test_an_error_speaks_of_options_and_leaves_the_name_of_the_file(run, tmp_path):
@@ -204,6 +204,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("verb", ["data", "fit", "bench"])
 def test_wrong_files_are_refused_in_one_line(run, tmp_path, name, verb):
+    if (verb, name) == ("data", "nan.csv"):
+        pytest.skip("missing values are described, not refused")
     (tmp_path / name).write_bytes(WRONG[name])
     args = {"data": (name,), "fit": (name, "m.skops"), "bench": ("--data", name, "--out", "b")}[verb]
     assert refused(run(verb, *args), name)
@@ -224,9 +226,9 @@ def test_wrong_wishes_are_refused_in_one_line(run, path, tmp_path):
     assert refused(run("predict", path, path), "not a model")
     assert refused(run("predict", "none.skops", path), "none.skops")
     assert refused(run("predict", "m.skops", "musk1"), "166 features", "3 features")
-    assert refused(run("explain", "m.skops", path, "--bag", "zz"), "no bag 'zz'")
-    assert refused(run("explain", "m.skops", path, "--plot", "x.png"), "--bag")
-    assert refused(run("explain", "m.skops", path, "--bag", 0, "--plot", "x.doc"), "x.doc")
+    assert refused(run("explain", "m.skops", path, "--id", "zz"), "no bag 'zz'")
+    assert refused(run("explain", "m.skops", path, "--plot", "x.png"), "--id")
+    assert refused(run("explain", "m.skops", path, "--id", 0, "--plot", "x.doc"), "x.doc")
     assert refused(run("gram", path, "k.txt"), ".npy or .csv")
     assert refused(run("gram", path, "k.npy", "--method", "Simple-MI"), "no kernel")
     assert refused(run("convert", path, "x.unknown"), "x.unknown")

@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.svm import SVC
 
 import skmil
-from skmil.embeddings import MeanEmbedding
 from skmil._folds import task_of
+from skmil.embeddings import MeanEmbedding
 from skmil.evaluation import cross_validate_bags
 from skmil.learners import BagPipeline
 from skmil.records import Record, read_records

@@ -166,7 +166,7 @@ def test_a_model_of_pictures_predicts_and_explains_a_picture(run, pictures, tmp_
     Image.fromarray(paint("sunset", (48, 64), 77)).save(tmp_path / "new.jpg")
     code, out, _ = run("predict", "model.skops", "new.jpg")
     assert code == 0 and out.splitlines()[1].startswith("new.jpg,sunset,")
-    code, out, _ = run("explain", "model.skops", "new.jpg", "--bag", "new.jpg")
+    code, out, _ = run("explain", "model.skops", "new.jpg", "--id", "new.jpg")
     assert code == 0 and "bag new.jpg: predicted sunset" in out
     code, out, _ = run("predict", "model.skops", pictures)
     rows = list(csv.reader(io.StringIO(out)))[1:]

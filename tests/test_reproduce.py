@@ -20,8 +20,8 @@ from reproduction.experiments.base import pivot
 from reproduction.ledger import current_results, run_tasks, same
 from reproduction.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
 from reproduction.summary import TIED, Cell, overview, summary
-from skmil.datasets import load_musk1
 from skmil._journal import Journal
+from skmil.datasets import load_musk1
 from skmil.records import Record, read_records
 from skmil.registry import REGISTRY
 

@@ -1,6 +1,6 @@
 """One fold of a cross-validation: fit on all bags but its own, and predict these.
 
-Here ``run`` is what the folds share (``evaluation.CrossValidation``), ``place`` a repetition and a fold of it.
+``run`` is what the folds share (``evaluation.CrossValidation``), ``place`` a repetition and a fold of it.
 """
 
 import pickle

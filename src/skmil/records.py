@@ -157,7 +157,7 @@ def append_records(path, records: Iterable[Record]) -> None:
 
 
 def _of_first_version(values: dict) -> dict:
-    """A record of version 0.1.0 in the words of today: its settings are what no search and no seed chose."""
+    """A record of version 0.1.0 in today's words: its settings are what no search and no seed chose."""
     grids = values["grid"] if isinstance(values["grid"], list) else [values["grid"] or {}]
     chosen = {name for grid in grids for name in grid}
     settings = {

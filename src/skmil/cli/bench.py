@@ -11,19 +11,10 @@ import typer
 from skmil._folds import look_like_quantities, task_of
 from skmil._identity import fingerprint
 from skmil.cli import Interrupted
+from skmil.cli.options import Impute, Reading, Settings, Task, reads
 from skmil.cli.progress import Bar
-from skmil.cli.support import (
-    BagColumn,
-    LabelColumn,
-    Settings,
-    Task,
-    err,
-    load,
-    out,
-    plain_table,
-    settings,
-)
-from skmil.cli.things import Labels, Source, only_source
+from skmil.cli.support import err, load, out, plain_table, settings
+from skmil.cli.things import only_source
 from skmil.evaluation import CrossValidation
 from skmil.inspection import method_gram
 from skmil.records import Answers, Record, read_records
@@ -36,8 +27,10 @@ from skmil.report.text import cells, is_best, title
 DEMO = ("k_and emp", "ALP-SVM", "ISK", "MG-ACC", "PPMM", "MI-Kernel", "Simple-MI")
 
 
+@reads
 def bench(
     data: Annotated[list[str], typer.Option(help="A file, or musk1, musk2, ...; repeatable.")],
+    read: Reading,
     names: Annotated[
         str, typer.Option("--methods", help="all, demo, or names with commas between.")
     ] = "demo",
@@ -53,18 +46,15 @@ def bench(
         bool, typer.Option("--retry-failed", help="Try methods again that failed before.")
     ] = False,
     task: Task = None,
-    bag: BagColumn = None,
-    label: LabelColumn = None,
-    source: Source = None,
-    labels: Labels = None,
+    impute: Impute = None,
     set_: Settings = None,
     folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
 ) -> None:
     """Cross-validate methods; stop and resume at will, the records know what is done."""
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"--time-limit {time_limit:g}: give seconds above 0")
-    options = only_source(settings(set_ or []))
-    sets = [load(d, bag, label, kind=source, labels=labels, options=options) for d in data]
+    of_source = only_source(settings(set_ or []))
+    sets = [load(d, read, missing=impute is not None, of_source=of_source) for d in data]
     runs = [Run(r) for bunch in sets for r in _runs(bunch, names, folds, repeats, nested, seed, task)]
     folder.mkdir(parents=True, exist_ok=True)
     records = folder / "records.jsonl"
@@ -132,8 +122,10 @@ def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[Cr
         raise ValueError(str(error).replace("task='regression'", "--task regression")) from None
     if task is None and t == "classification" and look_like_quantities(bunch.target):
         kinds = len(np.unique(bunch.target))
-        _note(f"{bunch.name}: {kinds} different numbers are taken for classes; if they are quantities, give "
-              "--task regression")  # fmt: skip
+        _note(
+            f"{bunch.name}: {kinds} different numbers are taken for classes; if they are quantities, "
+            "give --task regression"
+        )
     return found
 
 

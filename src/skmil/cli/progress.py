@@ -1,4 +1,4 @@
-"""A progress bar over the folds of all methods, with an estimate of what remains once it is worth something."""
+"""A progress bar over the folds of all methods, with an estimate of what remains once it is worth one."""
 
 import os
 from collections.abc import Sequence

@@ -4,15 +4,14 @@ import ast
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from sklearn.utils import Bunch
 
+from skmil.cli.options import Reading
 from skmil.cli.things import load_things
 from skmil.datasets import load_bags
 from skmil.formats import read_bags
@@ -21,59 +20,54 @@ SHIPPED = ("musk1", "musk2")
 out = Console()
 err = Console(stderr=True)
 
-Data = Annotated[
-    str, typer.Argument(help="A file of bags, a folder or file of things, or the name of a data set.")
-]
-BagColumn = Annotated[str | None, typer.Option("--bag", help="Column with the bag ids.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels.")]
-Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
-Name = Annotated[str, typer.Option("--method", "-m", help="A method; `skmil methods` lists them.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter: key=value; repeatable.")]
-
 
 def load(
     data: str,
-    bag: str | None = None,
-    label: str | None = None,
+    read: Reading,
     labelled: bool = True,
-    option: str = "--bag",
-    **things,
+    missing: bool = False,
+    labels: bool = True,
+    of_source: dict | None = None,
 ) -> Bunch:
     """Bags by name or path, with their ``name``; labels must be there if ``labelled``.
 
-    ``option`` is what the verb calls the column of bag ids; ``things`` are the options of ``load_things``.
+    ``missing`` lets values be missing; ``labels=False`` does not look at labels; ``of_source`` are the
+    parameters of what turns things into bags.
     """
-    if (found := load_things(data, label=label, **things)) is not None:
-        bunch = found
+    things = None if data in SHIPPED else load_things(data, read, of_source)
+    if things is not None:
+        bunch = things
     elif Path(data).exists() and data not in SHIPPED:
-        bunch = _read(data, bag, label, option)
+        bunch = _read(data, missing=missing, labels=labels, **read.options())
     elif data in SHIPPED or _in_folder(data):
         bunch = load_bags(data)
     else:
         raise ValueError(f"{data}: no such file or data set; `skmil data` lists the sets known by name")
     if labelled and bunch.target is None:
         where = "name their column with --label"
-        if found is not None:
+        if things is not None:
             where = "put the things into one subfolder per label, or name a table with --labels"
         raise ValueError(f"{data}: no labels found; {where}")
     bunch.name = Path(data).stem if Path(data).exists() else data
     return bunch
 
 
-def _read(data: str, bag, label, option: str) -> Bunch:
+def _read(data: str, **options) -> Bunch:
     """Read a file; an error speaks of options where the library speaks of arguments."""
     try:
-        return read_bags(data, bag=bag, label=label)
+        return read_bags(data, **options)
     except ValueError as error:
-        raise ValueError(_with_options(str(error), option)) from None
+        raise ValueError(_with_options(str(error))) from None
 
 
-def _with_options(message: str, option: str) -> str:
+def _with_options(message: str) -> str:
     """The message with options in its remedy; what comes before may hold the name of a file."""
     what, mark, remedy = message.rpartition("; ")
-    if not (mark and remedy.endswith("=")):
-        return message
-    return what + mark + remedy.replace("bag=", option).replace("label=", "--label")
+    words = {"missing=True and a BagImputer": "--impute median", "bag=": "--bag", "label=": "--label"}
+    words["ignore="] = "--ignore"
+    for argument, option in words.items():
+        remedy = remedy.replace(argument, option)
+    return what + mark + remedy
 
 
 def known_sets() -> list[str]:

@@ -6,24 +6,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress
 from sklearn.utils import Bunch
 
+from skmil.cli.options import Reading
 from skmil.formats._files import Rows, typed
 from skmil.learners import BagPipeline
 from skmil.sources import BagSource, progress
 from skmil.sources.find import SOURCES, Found, find_things
 
-Source = Annotated[
-    str | None, typer.Option(help=f"What the things are: {', '.join(SOURCES)}; told from the content.")
-]
-Labels = Annotated[
-    Path | None, typer.Option(help="Table of names and labels, where subfolders do not say them.")
-]
 PREFIX = "source__"
 
 
@@ -41,7 +35,7 @@ def only_source(values: dict) -> dict:
     return own
 
 
-def load_things(data: str, kind=None, options=None, labels=None, label=None) -> Bunch | None:
+def load_things(data: str, read: Reading, of_source: dict | None = None) -> Bunch | None:
     """Things by path, turned into bags; ``None`` where the path holds no things.
 
     ``data`` are bags from a source that saw all of them, ``things`` and ``source`` (unfitted) what a model
@@ -50,14 +44,14 @@ def load_things(data: str, kind=None, options=None, labels=None, label=None) -> 
     path = Path(data)
     if not path.exists():
         return None
-    found = find_things(path, kind, labels, label)
+    found = find_things(path, read.source, read.labels, read.label)
     if found is None:
-        if kind or labels or options:
+        if read.source or read.labels or of_source:
             raise ValueError(f"{data}: holds no things, so --source, --labels and source__ do not apply")
         return None
     if found.ignored:
         _note(f"{data}: {len(found.ignored)} files left out, such as {found.ignored[0]}")
-    return _extract(found, _configured(SOURCES[found.kind](), options or {}), path)
+    return _extract(found, _configured(SOURCES[found.kind](), of_source or {}), path)
 
 
 def load_like(source: BagSource, data: str) -> Bunch:
@@ -90,7 +84,7 @@ def fitted_with_source(bunch: Bunch, estimator):
     return model
 
 
-def split_model(model) -> tuple[BagSource | None, object]:
+def split_model(model) -> tuple[BagSource | None, Any]:
     """The source of a fitted model and what follows it; (None, model) where it takes bags."""
     first = model.steps[0][1] if hasattr(model, "steps") else None
     if not isinstance(first, BagSource):

@@ -290,11 +290,13 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     A link stays a link: the file that it leads to is replaced. What is no file, such as a pipe or a
     device, is written to as it is. A name that ends in .gz is packed.
     """
-    path = Path(os.path.realpath(path))
+    device = path.is_absolute() and path.parts[1:2] == ("dev",)  # /dev/stdout may lead to a file, too
+    direct = device or (path.exists() and not path.is_file())
+    path = path if direct else Path(os.path.realpath(path))
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    opened: Callable[..., IO[Any]] = gzip.open if path.suffix == ".gz" else open  # type: ignore[assignment]
+    opened: Callable[..., IO[Any]] = gzip.open if path.suffix == ".gz" else open
     mode = mode if "b" in mode else mode + "t"
-    if path.exists() and not path.is_file():
+    if direct:
         with opened(path, mode, **text) as file:
             yield file
         return

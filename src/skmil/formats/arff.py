@@ -167,7 +167,7 @@ def _fields(path: Path, line: int, text: str, header: Header) -> tuple[list[str]
     if len(fields) != len(header.outer):
         raise wrong(path, line, f"expected {len(header.outer)} fields, found {len(fields)}")
     for value, attribute in zip(fields, header.outer, strict=True):
-        if attribute.values is not None and value not in attribute.values:
+        if attribute.values is not None and value not in attribute.values | {"?"}:
             raise wrong(
                 path, line, f"expected a declared value of {attribute.name!r}, found {value[:40]!r}"
             )

@@ -112,8 +112,9 @@ def find_columns(path: Path, first: Sequence[str], how: How, header: bool = Fals
         _check_no_header(path, first)
         columns = Columns(None, 1, 0, {}, [])
     else:
-        bag = 1 if how.bag is None else _place(path, first, how.bag)
-        columns = Columns(None, bag, None if how.label is None else _place(path, first, how.label), {}, [])
+        bag = 1 if how.bag is None else _place(path, first, how.bag, names=False)
+        label = None if how.label is None else _place(path, first, how.label, names=False)
+        columns = Columns(None, bag, label, {}, [])
     left_out = [_place(path, first, c) for c in how.ignore]
     used = {columns.bag, columns.label, *columns.extras.values(), *left_out}
     columns.features = [k for k in range(len(first)) if k not in used]
@@ -171,9 +172,9 @@ def _named(path: Path, header: Sequence[str], name, usual: Sequence[str], what: 
     return found[0] if found else None
 
 
-def _place(path: Path, header: Sequence[str], place) -> int:
+def _place(path: Path, header: Sequence[str], place, names: bool = True) -> int:
     """Number of a column from its name, or from its number, which may come as text."""
-    if place in header:
+    if names and place in header:
         return list(header).index(place)
     number = int(place) if str(place).isdigit() else -1
     if 0 <= number < len(header):
