@@ -25,6 +25,7 @@ _PACKAGES = (
     "skmil.kernels",
     "skmil.embeddings",
     "skmil.learners",
+    "skmil.inspection.alike",
 )
 _HELPERS = frozenset(
     {

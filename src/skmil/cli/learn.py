@@ -19,7 +19,7 @@ from skmil.cli.support import check_folder, err, load, out, plain_table, setting
 from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
 from skmil.formats._files import replacing
 from skmil.inspection import explain as explain_bag
-from skmil.inspection import explain_all, plot_instances
+from skmil.inspection import explain_all, explain_parts, page, plot_instances
 from skmil.learners import BagPipeline
 from skmil.persistence import load_model, save_model
 from skmil.preprocessing import BagImputer
@@ -94,6 +94,7 @@ def explain(
     bag_id: Annotated[str | None, typer.Option("--id", help="Id of one bag; all without it.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture (.png, .svg, .pdf) of this bag.")] = None,
     top: Annotated[int, typer.Option(help="How many instances to list, from both ends.", min=1)] = 10,
+    html: Annotated[Path | None, typer.Option(help="Page that shows the things themselves.")] = None,
 ) -> None:
     """Say which instances speak for the prediction of a bag, and which against it."""
     if plot is not None:
@@ -102,9 +103,15 @@ def explain(
             raise ValueError(f"{plot}: give a name that ends in {', '.join(PICTURES)}")
         if bag_id is None:
             raise ValueError("--plot draws one bag; name it with --id")
+    if html is not None:
+        check_folder(html)
     source, fitted = split_model(load_model(model))
     bunch = _new_bags(source, fitted, data, read)
     names = bunch.get("instance_names")
+    if html is not None:
+        chosen = range(len(bunch.data)) if bag_id is None else [_find_bag(bunch.data, bag_id)]
+        _save_page(source, fitted, bunch, list(chosen), html)
+        return
     if bag_id is None:
         _explain_all(fitted, bunch.data, names)
         return
@@ -153,6 +160,15 @@ def _save_plot(fitted, bags, i, names, path: Path) -> None:
     with replacing(path, "wb") as file:
         ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
     out.print(f"plot: {path}", highlight=False, soft_wrap=True)
+
+
+def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
+    """The explanations of some bags; things are shown themselves."""
+    parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
+    told = explain_parts(fitted, bunch.data[chosen], parts)
+    with replacing(path) as file:
+        file.write(page(told))
+    out.print(f"page: {path}", highlight=False, soft_wrap=True)
 
 
 def _tell_missing(bags, strategy: str) -> None:

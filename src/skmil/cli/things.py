@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from skmil.cli.options import Reading
 from skmil.formats._files import Rows, typed
+from skmil.inspection import RememberBags
 from skmil.learners import BagPipeline
 from skmil.sources import BagSource, progress
 from skmil.sources.find import SOURCES, Found, find_things
@@ -71,7 +72,7 @@ def with_source(bunch: Bunch, estimator):
     """The estimator behind the source of the things, if they are things."""
     if bunch.get("source") is None:
         return estimator
-    return BagPipeline([("source", bunch.source), ("method", estimator)])
+    return BagPipeline([("source", bunch.source), ("training", RememberBags()), ("method", estimator)])
 
 
 def fitted_with_source(bunch: Bunch, estimator):
