@@ -11,10 +11,10 @@ BEFORE = 10  # residues of the ancestor before the motif
 
 def make_sequences(
     n_sequences=40,
-    length=80,
+    length=90,
     identity=0.8,
     insertion=60,
-    patch=8,
+    patch=6,
     random_state=None,
     *,
     return_X_y=False,
@@ -22,10 +22,10 @@ def make_sequences(
     """Sequences of one family with a hydrophobic patch at one of two places of their common ancestor.
 
     All descend from one ancestor, with the motif WCGPC near its start. A positive sequence has its patch at
-    the first site, half way from the motif to the end, a negative one at the second, three quarters of the
-    way. Insertions before the motif and between it and the first site, and single deletions, move the sites
-    so far that a position, counted from the start or from the motif, hardly tells them apart; an alignment
-    with a relative does.
+    the first site, a third of the way from the motif to the end, a negative one at the second, two thirds of
+    the way. Insertions before the motif, between it and the first site and at the end, and single deletions, move
+    the sites so far that a position, counted from either end or from the motif, hardly tells them apart; an
+    alignment with a relative does.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def make_sequences(
     identity : float
         Share of its residues that a descendant keeps.
     insertion : int
-        Most residues inserted between motif and first site; a third of it before the motif.
+        Most residues inserted between motif and first site, and at the end; a third of it before the motif.
     patch : int
         Residues of the patch.
     random_state : int, RandomState or None
@@ -78,15 +78,15 @@ def _descend(rng, ancestor, label: int, identity: float, insertion: int, patch: 
     n, tail = len(ancestor), BEFORE + len(MOTIF)
     changed = np.where(rng.random_sample(n) < identity, ancestor, _draw(rng, BACKGROUND, n))
     changed[BEFORE:tail] = ancestor[BEFORE:tail]
-    first, second = tail + (n - tail) // 2, tail + 3 * (n - tail) // 4
+    first, second = tail + (n - tail) // 3, tail + 2 * (n - tail) // 3
     site = first if label else second
     changed[site : site + patch] = _draw(rng, HYDROPHOBIC, patch)
     residues = [str(c) for c in changed]
-    # Deletions lie in the half before the first site, where nothing is planted.
+    # Deletions lie before the first site, where nothing is planted.
     for k in rng.choice(np.arange(tail, first), size=min(2, first - tail), replace=False):
         residues[k] = ""
     # Inserted runs lie in the middle of conserved stretches, so that both flanks align.
-    for at, most in (((tail + first) // 2, insertion), (BEFORE // 2, insertion // 3)):
+    for at, most in (((tail + first) // 2, insertion), (n - 3, insertion), (BEFORE // 2, insertion // 3)):
         residues[at] += "".join(_draw(rng, BACKGROUND, rng.randint(most + 1)))
     return "".join(residues), len("".join(residues[:site]))
 
