@@ -22,10 +22,10 @@ def make_sequences(
     """Sequences of one family with a hydrophobic patch at one of two places of their common ancestor.
 
     All descend from one ancestor, with the motif WCGPC near its start. A positive sequence has its patch at
-    the first site, a third of the way from the motif to the end, a negative one at the second, two thirds of
-    the way. Insertions before the motif, between it and the first site and at the end, and single deletions, move
-    the sites so far that a position, counted from either end or from the motif, hardly tells them apart; an
-    alignment with a relative does.
+    the first site, a third of the way from the motif to the end, a negative one at the second, two thirds
+    of the way. Insertions before the motif, between it and the first site and at the end, and single
+    deletions, move the sites so far that a position, counted from either end or from the motif, hardly
+    tells them apart; an alignment with a relative does.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def make_sequences(
 
     Returns
     -------
-    Bunch with ``data`` (list of str), ``target`` (0 or 1), ``patches`` (n, 2: first residue of the patch and
-    the one after the last) and ``ancestor``
+    Bunch with ``data`` (list of str), ``target`` (0 or 1), ``patches`` (n, 2: first residue of the patch
+    and the one after the last) and ``ancestor``
 
     Examples
     --------
     >>> from skmil.datasets import make_sequences
     >>> made = make_sequences(4, random_state=0)
     >>> made.target.tolist(), ["WCGPC" in s for s in made.data]
-    ([1, 0, 0, 1], [True, True, True, True])
+    ([0, 1, 1, 0], [True, True, True, True])
     """
     if n_sequences < 1 or patch < 1 or length < 40 + 4 * patch or not 0 < identity <= 1 or insertion < 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Coordinates of each pair of sequences from their own alignment, as Tao et al. (2008, section 8.3) propose."""
+"""Coordinates of a pair of sequences from its alignment, as Tao et al. (2008, section 8.3) propose."""
 
 from functools import cache
 
@@ -12,8 +12,8 @@ class PairwiseAlignment:
 
     A position in the sequence means little after insertions and deletions, and one alignment of all
     sequences is hard to come by; that of two is easy. The letters of both bags are aligned, and each
-    residue's position becomes its column in that alignment. The letter itself is set to 0 for all, so that it
-    multiplies every count by the same factor and tells nothing.
+    residue's position becomes its column in that alignment. The letter itself is set to 0 for all, so that
+    it multiplies every count by the same factor and tells nothing.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class PairwiseAlignment:
 
     Notes
     -----
-    The same two sequences have the same alignment in either order. A kernel with a coordinate system for each
-    pair need not be positive semidefinite. Time is that of Biopython's aligner: the product of both
+    The same two sequences have the same alignment in either order. A kernel with a coordinate system for
+    each pair need not be positive semidefinite. Time is that of Biopython's aligner: the product of both
     lengths, below a millisecond for 200 residues.
 
     Examples

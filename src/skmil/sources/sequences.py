@@ -1,4 +1,4 @@
-"""Proteins as bags of residues, as Tao et al. (IEEE TPAMI 2008, section 8.3) made them of Trx-fold proteins."""
+"""Proteins as bags of residues, as Tao et al. (IEEE TPAMI 2008, section 8.3) made them."""
 
 import re
 from io import StringIO
@@ -200,7 +200,9 @@ def read_fasta(path) -> list[Thing]:
     records = _records(decode(Path(path).read_bytes()))
     if not records:
         raise ValueError(f"{path}: no sequence; a record of FASTA begins with a line '>identifier'")
-    names = [title.split(None, 1)[0] if title.strip() else str(i + 1) for i, (title, _) in enumerate(records)]
+    names = [
+        title.split(None, 1)[0] if title.strip() else str(i + 1) for i, (title, _) in enumerate(records)
+    ]
     return [Thing(sequence, name) for name, (_, sequence) in zip(names, records, strict=True)]
 
 
