@@ -37,9 +37,9 @@ bags = source.fit_transform(texts[:30])
 print(bags)
 
 # %%
-# A linear machine on instances that all inherit the label of their bag is the simplest learner there is.
+# MI-SVM looks for one passage in each positive text that tells it from all passages of negative ones.
 
-model = skmil.method("SIL").fit(bags, y[:30])
+model = skmil.method("MI-SVM").fit(bags, y[:30])
 test = source.transform(texts[30:])
 print("accuracy on ten new texts:", model.score(test, y[30:]))
 
