@@ -10,8 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from reproduction import load_tables, reproduce
 from skmil.cli import Interrupted, run_app
-from skmil.cli.support import rough
-from skmil.cli.verbs import err, out
+from skmil.cli.support import err, out, rough
 
 
 def main(

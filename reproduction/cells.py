@@ -1,6 +1,8 @@
 """A cell of an accuracy table: which estimator, which grid, and which records are of it."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -8,9 +10,9 @@ from sklearn.base import clone
 
 import skmil
 from reproduction.tasks import Table
+from skmil._identity import agree, plain, settings_of, text_of
 from skmil.bags import Bags
 from skmil.datasets import load_bags
-from skmil.evaluation import plain, text_of
 from skmil.kernels.base import BagKernel
 from skmil.records import Record
 from skmil.registry import Grid, find
@@ -77,20 +79,58 @@ def _places(data: str) -> dict[bytes, int]:
     return {bag.tobytes(): i for i, bag in enumerate(load_bags(data).data)}
 
 
-def is_current(table: Table, record: Record) -> bool:
-    """Whether a record is of a cell of this table, with the settings of today."""
-    if (record.method, record.data) not in table.cells():
-        return False
-    any_bags = Bags(np.zeros((1, 1)), np.array([0, 1]))
-    estimator = text_of(build(table, record.method, record.data, any_bags))
-    grid = plain(grid_of(table, record.method, record.data)) or None
-    return (
-        _without_bags(record.estimator) == _without_bags(estimator)
-        and record.grid == grid
-        and record.folds == table.folds
-        and record.repeat < table.repeats
+@dataclass(frozen=True)
+class Settings:
+    """What the records of a cell were run with, if they are of today."""
+
+    estimator: str
+    settings: dict
+    revision: str
+    grid: Grid | None
+
+    def fit(self, record: Record) -> bool:
+        """Whether a record was run with them; bags in parameters are those of its data."""
+        return (
+            _without_bags(record.estimator) == self.estimator
+            and record.revision == self.revision
+            and record.grid == self.grid
+            and agree(_no_bags(record.settings), self.settings)
+        )
+
+
+def settings_today(table: Table, name: str, data: str) -> Settings:
+    """The settings of a cell."""
+    model = build(table, name, data, Bags(np.zeros((1, 1)), np.array([0, 1])))
+    return Settings(
+        _without_bags(text_of(model)),
+        _no_bags(settings_of(model)),
+        revision_of(name),
+        plain(grid_of(table, name, data)) or None,
     )
+
+
+def revision_of(name: str) -> str:
+    """The revision of the method of a row."""
+    return str(find(name.removesuffix(TRANSDUCTION)).revision)
+
+
+def current(table: Table, records: Iterable[Record]) -> list[Record]:
+    """The records that are of cells of this table, with the settings of today."""
+    today = {cell: settings_today(table, *cell) for cell in table.cells()}
+    return [
+        r
+        for r in records
+        if (r.method, r.data) in today
+        and r.error is None
+        and r.folds == table.folds
+        and r.repeat < table.repeats
+        and today[r.method, r.data].fit(r)
+    ]
 
 
 def _without_bags(text: str) -> str:
     return re.sub(r"Bags\([^()]*\)", "Bags", text)
+
+
+def _no_bags(settings: dict) -> dict:
+    return {k: v for k, v in settings.items() if not str(v).startswith("Bags ")}

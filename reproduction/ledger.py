@@ -6,7 +6,8 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from skmil.records import repair_records
+from skmil._identity import agree
+from skmil._journal import Journal
 
 
 def run_tasks(
@@ -15,7 +16,7 @@ def run_tasks(
     path: Path,
     n_jobs: int,
     progress: Callable,
-    stamp: Callable[[dict], str] = lambda task: "",
+    stamp: Callable[[dict], dict] = lambda task: {},
 ) -> list[dict]:
     """Do the tasks that the file does not hold yet, in processes, and return all results in order.
 
@@ -26,39 +27,46 @@ def run_tasks(
     path : file of the results
     n_jobs : tasks at the same time
     progress : called with a line of text and (done, all) after each task
-    stamp : the settings behind a task; a result with another stamp is of another version, and done again
+    stamp : what else decides a result; one with another stamp is of another version, and done again
     """
     tasks = list(tasks)
-    done = read_results(path, stamp)
+    journal = Journal(path)
+    done = current_results((row for _, row in journal.entries()), tasks, stamp)
     todo = [t for t in tasks if _key(t) not in done]
-    repair_records(path)
     finished = len(tasks) - len(todo)
     work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(_pair)(run, t) for t in todo)
-    with open(path, "a", encoding="utf-8") as file:
-        for task, result in work:
-            row = {"task": task, "result": result, "stamp": stamp(task)}
-            file.write(json.dumps(row, sort_keys=True) + "\n")
-            file.flush()
-            done[_key(task)] = result
-            finished += 1
-            progress(f"{path.stem} {_line(task)}", finished, len(tasks))
-    return [{**t, **done[_key(t)]} for t in tasks]
+    for task, result in work:
+        journal.append([{"result": result, "stamp": stamp(task), "task": task}])
+        done[_key(task)] = {**task, **result}
+        finished += 1
+        progress(f"{path.stem} {_line(task)}", finished, len(tasks))
+    return [done[_key(t)] for t in tasks]
 
 
-def read_results(path: Path, stamp: Callable[[dict], str] = lambda task: "") -> dict[str, dict]:
-    """Results by task, of the settings of today; a last line that was cut short is left out."""
-    if not path.exists():
-        return {}
-    lines = path.read_text("utf-8").split("\n")[:-1]
-    rows = [json.loads(line) for line in lines if line.strip()]
-    return {_key(r["task"]): r["result"] for r in rows if r.get("stamp", "") == stamp(r["task"])}
+def current_results(
+    rows: Iterable[dict], tasks: Iterable[dict], stamp: Callable[[dict], dict] = lambda task: {}
+) -> dict[str, dict]:
+    """Tasks with their results by key, as far as they were done with the settings of today."""
+    asked = {_key(t): t for t in tasks}
+    found = {}
+    for row in rows:
+        task = asked.get(_key(row["task"]))
+        if task is not None and same(row.get("stamp"), stamp(task)):
+            found[_key(task)] = {**task, **row["result"]}
+    return {key: found[key] for key in asked if key in found}
 
 
-def current_results(experiment, table, rows: list[dict]) -> list[dict]:
-    """Tasks of a table with their results, as far as they were done with the settings of today."""
-    done = {_key(r["task"]): r["result"] for r in rows if r.get("stamp", "") == experiment.stamp(r["task"])}
-    tasks = experiment.tasks(table, list(table.data))
-    return [{**t, **done[_key(t)]} for t in tasks if _key(t) in done]
+def same(old, new: dict) -> bool:
+    """Whether two stamps are of the same settings: those that both name are the same."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return old == new
+    nested = [k for k in new if isinstance(new[k], dict) and k in old]
+    if "settings" in new:
+        nested.remove("settings")
+        if not agree(old.get("settings", {}), new["settings"]):
+            return False
+    plain = [k for k in {*old, *new} if k not in nested and k != "settings"]
+    return all(old.get(k) == new.get(k) for k in plain) and all(same(old[k], new[k]) for k in nested)
 
 
 def _pair(run, task):

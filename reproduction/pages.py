@@ -1,6 +1,5 @@
 """Records -> pages: ours beside the published figure, the difference, and whether it is by chance."""
 
-import gzip
 import json
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,14 +9,15 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from reproduction.cells import is_current
+from reproduction.cells import current
 from reproduction.experiments import EXPERIMENTS
 from reproduction.ledger import current_results
 from reproduction.plots import accuracy_plot
 from reproduction.summary import TIED, Cell, overview, summary
 from reproduction.tasks import Table, load_tables
+from skmil._journal import Journal
 from skmil.records import Record
-from skmil.registry import Grid, figures
+from skmil.registry import Grid, data_known_as, figures
 from skmil.report import write_html
 from skmil.report.summary import corrected_error
 
@@ -79,23 +79,20 @@ def write_pages(out: Path) -> Path:
     used: dict[tuple, Record] = {}
     links = []
     for table in load_tables():
-        rows = _rows(out / "records" / f"{table.name}.jsonl.gz")
+        rows = [row for _, row in Journal(out / "records" / f"{table.name}.jsonl").entries()]
         if not rows:
             continue
         links.append(f"| [{table.name}]({table.name}.md) | {table.paper} | {table.title} |")
         if table.kind == "accuracy":
-            records = [Record(**r) for r in rows]
+            records = [Record.from_dict(r) for r in rows]
             chosen = whole_cells(table, records) or whole_cells(table.quickly(), records)
             own = [_cell(table, m, d, rs) for (m, d), rs in chosen.items()]
             cells += own
             used |= {(r.method, r.data, r.repeat, r.fold): r for rs in chosen.values() for r in rs}
             text = accuracy_page(table, own, _causes(out)) + accuracy_plot(table, own, out)
         else:
-            experiment = EXPERIMENTS[table.kind]
-            merged = current_results(experiment, table, rows) or current_results(
-                experiment, table.quickly(), rows
-            )
-            text = _head(table) + experiment.page(table, merged, out)
+            results = _results(table, rows) or _results(table.quickly(), rows)
+            text = _head(table) + EXPERIMENTS[table.kind].page(table, results, out)
         (out / f"{table.name}.md").write_text(text, "utf-8")
     if used:
         write_html(list(used.values()), out / "report.html")
@@ -103,6 +100,11 @@ def write_pages(out: Path) -> Path:
     (out / "summary.md").write_text(text, "utf-8")
     (out / "overview.md").write_text(overview(cells), "utf-8")
     return _write_index(out, text + _effort(used.values()), links)
+
+
+def _results(table: Table, rows: list[dict]) -> list[dict]:
+    experiment = EXPERIMENTS[table.kind]
+    return list(current_results(rows, experiment.tasks(table, list(table.data)), experiment.stamp).values())
 
 
 def _write_index(out: Path, text: str, links: list[str]) -> Path:
@@ -124,9 +126,8 @@ def _effort(records: Iterable[Record]) -> str:
 def whole_cells(table: Table, records: list[Record]) -> dict[tuple[str, str], list[Record]]:
     """Records of each method and data set of a table, with the settings of today and all folds done."""
     groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for r in records:
-        if is_current(table, r):
-            groups[r.method, r.data].append(r)
+    for r in current(table, records):
+        groups[r.method, r.data].append(r)
     places = product(table.methods, table.data)
     return {p: groups[p] for p in places if len(groups[p]) == table.folds * table.repeats}
 
@@ -186,7 +187,9 @@ def chance(values: np.ndarray, against: float, test_ratio: float) -> float | Non
 def _cell(table: Table, method: str, data: str, records: list[Record]) -> Cell:
     values = np.array([100 * (r.scores["accuracy"] or 0) for r in records])
     ratio = float(np.mean([r.n_test / r.n_train for r in records]))
-    published = _published(table, method, data)
+    # A figure belongs to the bags that the paper had, not to whatever has the same name.
+    known = all(data_known_as(r.fingerprint) == data for r in records)
+    published = _published(table, method, data) if known else None
     return Cell(
         table=table.name,
         method=method,
@@ -234,18 +237,6 @@ def _causes(out: Path) -> dict[str, str]:
     """Causes found for figures that fall short, from ``causes.json`` beside the pages."""
     path = out / "causes.json"
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
-
-
-def _rows(path: Path) -> list[dict]:
-    """Records of a table: of a run that goes on or was interrupted, else the compressed ones."""
-    plain = path.with_suffix("")
-    if plain.exists():
-        text = plain.read_text("utf-8").rpartition("\n")[0]
-    elif path.exists():
-        text = gzip.decompress(path.read_bytes()).decode("utf-8")
-    else:
-        return []
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _head(table: Table) -> str:

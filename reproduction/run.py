@@ -1,20 +1,19 @@
 """Running tables: every fold is a record in a file, so that a run can be stopped and goes on later."""
 
-import gzip
-import json
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
-from reproduction.cells import build, grid_of, is_current
+from reproduction.cells import build, current, grid_of, revision_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.ledger import run_tasks
 from reproduction.pages import write_pages
 from reproduction.tasks import Table, load_tables
+from skmil._journal import Journal
 from skmil._memo import searching
 from skmil.datasets import load_bags
 from skmil.evaluation import cross_validate_bags
-from skmil.records import Record, append_records, read_records
+from skmil.records import Answers, Record, append_records, read_records
 
 SHARED = 2**32  # bytes of Gram matrices and the like that the methods on one data set share
 
@@ -52,7 +51,6 @@ def reproduce(
 def run_table(table: Table, out: Path, n_jobs: int, progress: Callable) -> None:
     """Run what is missing of one table."""
     path = out / "records" / f"{table.name}.jsonl"
-    _unpack(path)
     if table.kind == "accuracy":
         _run_accuracy(table, path, n_jobs, progress)
     else:
@@ -60,7 +58,7 @@ def run_table(table: Table, out: Path, n_jobs: int, progress: Callable) -> None:
         present = [d for d in table.data if available(d)]
         tasks = experiment.tasks(table, present)
         run_tasks(lambda t: experiment.run(table, t), tasks, path, n_jobs, progress, experiment.stamp)
-    _pack(path)
+    Journal(path).pack()
 
 
 def available(name: str) -> bool:
@@ -102,6 +100,7 @@ def _run_cell(table: Table, name: str, data: str, **how) -> None:
         repeats=table.repeats,
         nested=bool(grid),
         grid=grid or None,
+        revision=revision_of(name),
         given_folds=bunch.get("folds") if table.folds == 10 else None,
         **how,
     )
@@ -109,28 +108,10 @@ def _run_cell(table: Table, name: str, data: str, **how) -> None:
 
 def _borrow(table: Table, path: Path) -> None:
     """Take over records of other tables: papers share cells, and a cell is run once."""
-    known = {r.key for r in read_records(path)}
+    own = Answers(read_records(path))
     for other in sorted(path.parent.glob("*.jsonl.gz")):
-        rows = [json.loads(line) for line in gzip.decompress(other.read_bytes()).splitlines()]
-        found = [Record(**row) for row in rows if "fingerprint" in row]
-        fresh = {r.key: r for r in found if r.key not in known and is_current(table, r)}
-        append_records(path, fresh.values())
-        known |= set(fresh)
-
-
-def _pack(path: Path) -> None:
-    """Keep records compressed, and write the same bytes for the same records."""
-    if not path.exists():
-        return
-    temporary = path.with_suffix(".tmp")
-    with open(temporary, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
-        file.write(path.read_bytes())
-    temporary.rename(path.with_suffix(".jsonl.gz"))
-    path.unlink()
-
-
-def _unpack(path: Path) -> None:
-    """Go on from compressed records; a plain file beside them is of an interrupted run, and newer."""
-    packed = path.with_suffix(".jsonl.gz")
-    if packed.exists() and not path.exists():
-        path.write_bytes(gzip.decompress(packed.read_bytes()))
+        rows = [row for _, row in Journal(other.with_suffix("")).entries()]
+        found = [Record.from_dict(row) for row in rows if "fingerprint" in row]
+        fresh = [r for r in current(table, found) if own.to(r) is None]
+        append_records(path, fresh)
+        own = Answers([*own, *fresh])

@@ -93,7 +93,8 @@ def test_bench_names_the_method_that_fails_and_does_the_others(run, path, tmp_pa
     monkeypatch.setattr(SIL, "fit", lambda *a, **k: (_ for _ in ()).throw(ValueError("no\nluck")))
     code, out, err = run("bench", "--data", path, "--methods", "SIL,Simple-MI", "--folds", 2, "--out", "b")
     assert code == 1 and "skmil: SIL on toy: no luck" in err
-    assert {r.method for r in read_records(tmp_path / "b" / "records.jsonl")} == {"Simple-MI"}
+    done = [r.method for r in read_records(tmp_path / "b" / "records.jsonl") if r.error is None]
+    assert done == ["Simple-MI"] * 2
     assert "report:" in out
 
 
@@ -126,7 +127,7 @@ def test_fit_predict_explain(run, path, toy, tmp_path):
     assert np.allclose([float(r["score"]) for r in rows], model.decision_function(X), rtol=1e-5)
     assert run("predict", "m.skops", path, "--out", "p.csv")[0] == 0
     assert (tmp_path / "p.csv").read_text() == out
-    code, out, _ = run("explain", "m.skops", path, "--bag", 3, "--plot", "e.png")
+    code, out, _ = run("explain", "m.skops", path, "--id", 3, "--plot", "e.png")
     assert code == 0 and "bag 3: predicted 1" in out
     assert (tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
     best = int(np.abs(model.score_instances(X)[3]).argmax())
@@ -153,7 +154,7 @@ def test_an_unknown_bag_column_names_the_option_of_the_verb(run, tmp_path):
     csv.write_text("mol,x1,x2,cls\na,1,2,y\na,2,3,y\nb,1,0,n\n")
     refused(run("fit", csv, model), "line 1", "name it with --bag")
     run("fit", csv, model, "--bag", "mol", "--label", "cls")
-    refused(run("explain", model, csv), "name it with --bag-column")
+    refused(run("explain", model, csv), "name it with --bag")
 
 
 def test_an_error_speaks_of_options_and_leaves_the_name_of_the_file(run, tmp_path):
@@ -203,6 +204,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("verb", ["data", "fit", "bench"])
 def test_wrong_files_are_refused_in_one_line(run, tmp_path, name, verb):
+    if (verb, name) == ("data", "nan.csv"):
+        pytest.skip("missing values are described, not refused")
     (tmp_path / name).write_bytes(WRONG[name])
     args = {"data": (name,), "fit": (name, "m.skops"), "bench": ("--data", name, "--out", "b")}[verb]
     assert refused(run(verb, *args), name)
@@ -223,9 +226,9 @@ def test_wrong_wishes_are_refused_in_one_line(run, path, tmp_path):
     assert refused(run("predict", path, path), "not a model")
     assert refused(run("predict", "none.skops", path), "none.skops")
     assert refused(run("predict", "m.skops", "musk1"), "166 features", "3 features")
-    assert refused(run("explain", "m.skops", path, "--bag", "zz"), "no bag 'zz'")
-    assert refused(run("explain", "m.skops", path, "--plot", "x.png"), "--bag")
-    assert refused(run("explain", "m.skops", path, "--bag", 0, "--plot", "x.doc"), "x.doc")
+    assert refused(run("explain", "m.skops", path, "--id", "zz"), "no bag 'zz'")
+    assert refused(run("explain", "m.skops", path, "--plot", "x.png"), "--id")
+    assert refused(run("explain", "m.skops", path, "--id", 0, "--plot", "x.doc"), "x.doc")
     assert refused(run("gram", path, "k.txt"), ".npy or .csv")
     assert refused(run("gram", path, "k.npy", "--method", "Simple-MI"), "no kernel")
     assert refused(run("convert", path, "x.unknown"), "x.unknown")
@@ -249,13 +252,13 @@ def test_too_few_bags_of_a_class_for_the_folds(run, path):
 
 SLOW = """
 import sys, time
-import skmil.evaluation as evaluation
-fold = evaluation._fold
+import skmil._fitting as fitting
+fold = fitting._fold
 def slow(*args):
     record = fold(*args)
     time.sleep(0.3)
     return record
-evaluation._fold = slow
+fitting._fold = slow
 from skmil.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -9,8 +9,9 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.svm import SVC
 
 import skmil
+from skmil._folds import task_of
 from skmil.embeddings import MeanEmbedding
-from skmil.evaluation import cross_validate_bags, seconds_left, task_of
+from skmil.evaluation import cross_validate_bags
 from skmil.learners import BagPipeline
 from skmil.records import Record, read_records
 from skmil.registry import grid as grid_of
@@ -110,7 +111,12 @@ def test_regression_and_more_than_two_classes(toy):
     three = cross_validate_bags("MI-Kernel", X, np.array(["a", "b", "c", "d"])[np.arange(40) % 4], folds=3)[
         0
     ]
-    assert set(three.scores) == {"accuracy", "balanced_accuracy"} and three.classes == ["a", "b", "c", "d"]
+    assert set(three.scores) == {"accuracy", "balanced_accuracy", "auc"} and three.classes == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
     assert (
         task_of(np.array([0.5, 2.0])) == "regression" and task_of(np.array([1.0, 2.0])) == "classification"
     )
@@ -222,8 +228,3 @@ def test_a_fold_with_one_class_has_no_auc(toy):
     records = cross_validate_bags("Simple-MI", X, y, given_folds=given)
     assert records[2].outputs["true"] == [0, 0] and records[2].scores["auc"] is None
     assert Record.from_json(records[2].to_json()) == records[2]
-
-
-def test_what_remains_is_estimated_method_by_method():
-    assert seconds_left({"a": [], "b": []}, {"a": 3}) is None
-    assert seconds_left({"a": [1.0, 3.0], "b": [4.0], "c": []}, {"a": 1, "b": 2, "c": 1}) == 2 + 8 + 3

@@ -78,8 +78,8 @@ def test_stripes_light_up_their_own_band():
 
 
 def test_segments_are_a_k_means_solution():
-    X = block_features(photograph(2, 128, 192)).reshape(-1, 6)
-    labels = segments(X, 16, 0.0, 0.0)
+    grid = block_features(photograph(2, 256, 384))
+    X, labels = grid.reshape(-1, 6), segments(grid, 16, 0.0, 0.0).ravel()
     assert len(np.unique(labels)) == 16
     means = np.array([X[labels == k].mean(axis=0) for k in range(16)])
     again = KMeans(16, init=means, n_init=1, max_iter=1, tol=0).fit(X)
@@ -89,11 +89,11 @@ def test_segments_are_a_k_means_solution():
 
 
 def test_segments_stop_when_more_do_not_help():
-    X = block_features(photograph(3)).reshape(-1, 6)
+    X = block_features(photograph(3))
     counts = [segments(X, 16, 0.0, drop).max() + 1 for drop in (0.0, 0.05, 0.2, 5.0)]
     assert counts[0] == 16 and sorted(counts, reverse=True) == counts and counts[-1] == 3
     assert segments(X, 16, 1e9, 0.0).max() == 0 and segments(X, 5, 0.0, 0.0).max() == 4
-    sizes = np.bincount(segments(X, 16, 0.0, 0.0))
+    sizes = np.bincount(segments(X, 16, 0.0, 0.0).ravel())
     assert (np.diff(sizes) <= 0).all()
 
 

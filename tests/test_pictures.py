@@ -49,8 +49,8 @@ def test_a_sun_is_brighter_than_the_sky_around_it():
 
 @pytest.mark.parametrize("task", ["sunset 2", "conjunctive"])
 def test_boxes_beat_diverse_density_where_something_must_be_absent(task):
-    train = make_pictures(task, 80, (64, 96), random_state=0)
-    test = make_pictures(task, 100, (64, 96), random_state=1)
+    train = make_pictures(task, 100, (128, 192), random_state=0)
+    test = make_pictures(task, 120, (128, 192), random_state=1)
     source = ImageBags(features=("chroma", "texture"))
     A, B = source.fit_transform(train.data), source.transform(test.data)
     error = {

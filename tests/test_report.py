@@ -13,7 +13,7 @@ import skmil
 from skmil.evaluation import cross_validate_bags
 from skmil.report import corrected_ttest, sections, to_html, to_text, write_html
 from skmil.report.plots import Axis, mean_roc, png
-from skmil.report.summary import Summary
+from skmil.report.summary import Summary, significant
 from skmil.report.text import seconds
 
 
@@ -134,9 +134,10 @@ def test_corrected_ttest_by_hand():
 
 def test_corrected_ttest_without_variance():
     a, b = summary("a", [0.5, 0.5]), summary("b", [0.75, 0.75])
-    assert corrected_ttest(a, a, "accuracy") == (0.0, 1.0)
-    assert corrected_ttest(b, a, "accuracy") == (0.25, 0.0)
-    assert corrected_ttest(summary("c", [0.5]), a, "accuracy") == (0.0, 1.0)
+    assert corrected_ttest(a, a, "accuracy") == (0.0, None)
+    assert corrected_ttest(b, a, "accuracy") == (0.25, None)
+    assert corrected_ttest(summary("c", [0.5]), a, "accuracy") == (0.0, None)
+    assert not significant(None) and not significant(0.05) and significant(0.04)
 
 
 def test_interval_covers_the_mean_at_its_level():

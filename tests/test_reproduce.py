@@ -14,14 +14,15 @@ from sklearn.base import clone
 
 from reproduction import load_tables, reproduce
 from reproduction import run as running
-from reproduction.cells import build, grid_of
+from reproduction.cells import build, current, grid_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.experiments.base import pivot
-from reproduction.ledger import read_results, run_tasks
+from reproduction.ledger import current_results, run_tasks, same
 from reproduction.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
 from reproduction.summary import TIED, Cell, overview, summary
+from skmil._journal import Journal
 from skmil.datasets import load_musk1
-from skmil.records import Record
+from skmil.records import Record, read_records
 from skmil.registry import REGISTRY
 
 TINY = replace(
@@ -65,9 +66,32 @@ def test_a_task_with_other_settings_is_done_again_and_not_shown(tmp_path):
         done.append(task)
         return {"value": len(done)}
 
-    for stamp in ("old", "old", "new"):
-        run_tasks(run, [{"a": 1}], path, 1, lambda *told: None, lambda task, stamp=stamp: stamp)
-    assert len(done) == 2 and read_results(path, lambda task: "new") == {'{"a": 1}': {"value": 2}}
+    for version in (1, 1, 2):
+        stamp = lambda task, version=version: {"version": version}  # noqa: E731
+        found = run_tasks(run, [{"a": 1}], path, 1, lambda *told: None, stamp)
+    assert len(done) == 2 and found == [{"a": 1, "value": 2}]
+    rows = [row for _, row in Journal(path).entries()]
+    assert [r["value"] for r in current_results(rows, [{"a": 1}], stamp).values()] == [2]
+
+
+@pytest.mark.parametrize(
+    "change, is_same",
+    [
+        ({}, True),
+        ({"version": 2}, False),
+        ({"data": "another set"}, False),
+        ({"methods": {"ISK": {"revision": 2, "settings": {"C": 1.0}}}}, False),
+        ({"methods": {"ISK": {"revision": 1, "settings": {"C": 2.0}}}}, False),
+        ({"methods": {"ISK": {"revision": 1, "settings": {"C": 1.0, "new": None}}}}, True),
+    ],
+)
+def test_what_else_decides_a_task(change, is_same):
+    stamp = {
+        "version": 1,
+        "data": "a set",
+        "methods": {"ISK": {"revision": 1, "settings": {"C": 1.0}}},
+    }
+    assert same(stamp, stamp | change) is is_same and not same("1 4a2e7e1e", stamp)
 
 
 def test_the_shipped_pages_are_those_of_the_shipped_records(tmp_path):
@@ -80,9 +104,31 @@ def test_the_shipped_pages_are_those_of_the_shipped_records(tmp_path):
         assert (tmp_path / page.name).read_text("utf-8") == page.read_text("utf-8"), page.name
 
 
+def test_shipped_records_count_as_done(tmp_path):
+    """Folds of version 0.1.0, with the settings of today, are not run again."""
+    shipped = Path(__file__).parent.parent / "docs" / "results" / "records"
+    for table in load_tables(["tao-8", "xu-3", "kwok-musk"]):
+        records = read_records(shipped / f"{table.name}.jsonl")
+        assert records and len(current(table, records)) == len(table.cells()) * table.folds * table.repeats
+    cell = current(table, records)[0]
+    for change in ({"revision": "2"}, {"settings": cell.settings | {"dd__tol": 1.0}}, {"error": "no luck"}):
+        assert current(table, [replace(cell, **change)]) == []
+
+
+def test_a_torn_line_does_not_fuse_with_borrowed_records(tmp_path, monkeypatch):
+    other = replace(TINY, name="gehler-2", methods=("Minimax",))
+    monkeypatch.setattr(running, "load_tables", lambda names=None: [other])
+    reproduce(out=tmp_path)
+    torn = tmp_path / "records" / "tao-8.jsonl"
+    torn.write_text('{"data": "musk1", "finger')
+    monkeypatch.setattr(running, "load_tables", lambda names=None: [TINY])
+    reproduce(out=tmp_path)
+    assert len(_records(tmp_path, "tao-8")) == 4 and not torn.exists()
+
+
 def _records(out, name):
     lines = gzip.decompress((out / "records" / f"{name}.jsonl.gz").read_bytes()).splitlines()
-    return [Record(**json.loads(line)) for line in lines]
+    return [Record.from_dict(json.loads(line)) for line in lines]
 
 
 @pytest.mark.parametrize("table", load_tables(), ids=lambda t: t.name)
@@ -153,7 +199,6 @@ def test_a_killed_experiment_goes_on(tmp_path):
     )
     assert calls == [2, 3]
     assert [r["y"] for r in results] == [0, 1, 4, 9]
-    assert len(read_results(path)) == 4
     assert all(json.loads(line) for line in path.read_text("utf-8").splitlines())
 
 

@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 import skmil
 from reproduction.experiments.base import Experiment, pivot
+from skmil._scores import decision_values
 from skmil.datasets import make_assumption, make_counts, make_gmil
-from skmil.evaluation import decision_values
 from skmil.registry import methods
 
 CONCEPTS = ("repulsion", "count", "single", "double", "frequency")

@@ -1,16 +1,18 @@
 """What an experiment is: tasks that can be done in any order, and a page made from their results."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 import skmil
 from reproduction.tasks import Table
-from skmil.evaluation import text_of
+from skmil._identity import fingerprint, settings_of, text_of
+from skmil.datasets import load_bags
+from skmil.registry import find, fingerprint_of
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,31 @@ class Experiment:
     methods: tuple[str, ...] = ()
     kind: str = "classification"
 
-    def stamp(self, task: dict) -> str:
-        """The settings behind a task: a result with another stamp is not of today."""
+    def stamp(self, task: dict) -> dict:
+        """What else decides a result: the version, the methods with all their settings, the data."""
         names = [*self.methods, *([task["method"]] if "method" in task else [])]
-        texts = [text_of(skmil.method(name, self.kind)) for name in names]
-        return f"{self.version} {hashlib.sha256(' '.join(texts).encode()).hexdigest()[:8]}"
+        told = {"version": self.version, "methods": {name: _method(name, self.kind) for name in names}}
+        return {**told, "data": _fingerprint(task["data"])} if "data" in task else told
+
+
+@cache
+def _method(name: str, kind: str) -> dict:
+    model = skmil.method(name, kind)
+    return {
+        "revision": find(name).revision,
+        "estimator": text_of(model),
+        "settings": settings_of(model),
+    }
+
+
+@cache
+def _fingerprint(data: str) -> str | None:
+    """Of a set that is at hand, else of the one that is known by this name."""
+    try:
+        bunch = load_bags(data)
+    except (OSError, ValueError):
+        return fingerprint_of(data)
+    return fingerprint(bunch.data, bunch.target)
 
 
 def pivot(results: list[dict], rows: Sequence[str], column: str, value: str, form: str = "{:.1f}") -> str:

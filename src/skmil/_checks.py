@@ -58,8 +58,8 @@ def refuse_text(table, where: str) -> None:
         raise ValueError(f"{where} holds {kind} ({table.dtype}); encode it as numbers")
 
 
-def check_instances(instances, offsets, ids):
-    """C-contiguous float64 or canonical CSR, finite, as a read-only view."""
+def check_instances(instances, offsets, ids, missing: bool = False):
+    """C-contiguous float64 or canonical CSR, finite (or NaN if ``missing``), as a read-only view."""
     if sparse.issparse(instances):
         table = _canonical(instances)
         values = table.data
@@ -78,8 +78,8 @@ def check_instances(instances, offsets, ids):
     check_sizes(offsets, ids)
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(values.sum())
-    if suspicious and not np.isfinite(values).all():
-        _raise_not_finite(table, offsets, ids)
+    if suspicious and not np.isfinite(values).all() and not (missing and not np.isinf(values).any()):
+        raise_not_finite(table, offsets, ids)
     return read_only(table)
 
 
@@ -98,7 +98,8 @@ def _canonical(instances) -> sparse.csr_matrix:
     return table
 
 
-def _raise_not_finite(table, offsets, ids) -> None:
+def raise_not_finite(table, offsets, ids) -> None:
+    """Name the first value that is no number."""
     if sparse.issparse(table):
         at = int(np.argmin(np.isfinite(table.data)))
         row, column, value = (
@@ -113,7 +114,7 @@ def _raise_not_finite(table, offsets, ids) -> None:
     what = "NaN" if np.isnan(value) else "infinity (inf)"
     raise ValueError(
         f"{bag_name(i, ids)} contains {what} in feature {column} (its instance "
-        f"{row - offsets[i]}); impute or drop it"
+        f"{row - offsets[i]}); impute it, with a BagImputer in front, or drop it"
     )
 
 
@@ -186,16 +187,16 @@ def check_names(names, n: int, what: str, of: str):
     return read_only(names)
 
 
-def frame_table(df, bag, label) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def frame_table(df, bag, label, wanted=None) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Features, bag ids and feature names of a pandas or polars frame."""
     columns = list(df.columns)
-    for name in [bag] + ([] if label is None else [label]):
+    for name in [bag, *([] if label is None else [label]), *([] if wanted is None else wanted)]:
         if columns.count(name) != 1:
             found = "twice" if name in columns else "not at all"
             raise ValueError(
                 f"expected one column {name!r} in the frame, found it {found}; it has {some(columns)}"
             )
-    features = [c for c in columns if c not in (bag, label)]
+    features = [c for c in columns if c not in (bag, label)] if wanted is None else list(wanted)
     twice = [c for c in features if columns.count(c) > 1] if len(set(columns)) < len(columns) else []
     if twice:
         raise ValueError(f"the frame has the column {twice[0]!r} twice; rename one")

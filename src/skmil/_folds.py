@@ -1,7 +1,19 @@
-"""Which bags are tested when: folds drawn from a seed, or given."""
+"""Which bags are tested when: the task that labels pose, folds drawn from a seed, or given."""
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.multiclass import type_of_target
+
+
+def task_of(y) -> str:
+    """Regression where y holds numbers that are not all whole, classification otherwise."""
+    return "regression" if type_of_target(y).startswith("continuous") else "classification"
+
+
+def look_like_quantities(y) -> bool:
+    """Whether labels are numbers of so many values, for so few bags, that they hardly name classes."""
+    y = np.asarray(y)
+    return y.dtype.kind in "iuf" and len(np.unique(y)) > max(10, len(y) ** 0.5)
 
 
 def fold_table(y, task, folds, repeats, seed, given) -> np.ndarray:
@@ -45,11 +57,20 @@ def splitter(y, task, folds, seed, inner=False):
     if counts[least] < folds and not inner:
         raise ValueError(
             f"class {str(labels[least])!r} has {counts[least]} bags, too few for {folds} folds; "
-            f"use {max(2, int(counts[least]))} folds or fewer, or drop the class"
+            + _remedy(y, int(counts[least]))
         )
     if inner:
         folds = max(2, min(folds, int(counts[least])))
     return StratifiedKFold(folds, shuffle=True, random_state=seed)
+
+
+def _remedy(y, least: int) -> str:
+    if look_like_quantities(y):
+        kinds = len(np.unique(y))
+        return f"there are {kinds} different numbers: if they are quantities, give task='regression'"
+    if least < 2:
+        return "drop the class, or give it more bags"
+    return f"use {least} folds or fewer, or drop the class"
 
 
 def draw(*numbers: int) -> int:

@@ -31,6 +31,7 @@ from skmil._checks import (
     is_frame,
     is_list_of_rows,
     is_table,
+    raise_not_finite,
     read_only,
     refuse_table,
     refuse_text,
@@ -56,6 +57,8 @@ class Bags:
     ids : sequence of n, optional
         Names of the bags; their positions where not given.
     feature_names : sequence of d strings, optional
+    missing : bool
+        Let NaN stand for a missing value, for a ``BagImputer`` to fill in; everything else refuses it.
 
     Notes
     -----
@@ -75,23 +78,24 @@ class Bags:
     (1, [2, 1], ['a', 'b'])
     """
 
-    def __init__(self, instances, offsets, ids=None, feature_names=None):
+    def __init__(self, instances, offsets, ids=None, feature_names=None, missing=False):
         self.offsets = check_offsets(offsets)
         self._ids = check_names(ids, len(self), "ids", "bags")
-        self.instances = check_instances(instances, self.offsets, self._ids)
+        self.instances = check_instances(instances, self.offsets, self._ids, missing)
+        self.missing = missing
         names = check_names(feature_names, self.n_features, "feature_names", "features")
         self.feature_names = None if names is None else names.astype(str)
 
     @classmethod
-    def from_list(cls, bags, ids=None, feature_names=None) -> "Bags":
+    def from_list(cls, bags, ids=None, feature_names=None, missing=False) -> "Bags":
         """Make bags from a list of 2-D arrays, or of CSR matrices."""
         arrays = check_list(bags, ids)
         offsets = np.cumsum([0] + [a.shape[0] for a in arrays])
         stack = sparse.vstack if sparse.issparse(arrays[0]) else np.concatenate
-        return cls(stack(arrays), offsets, ids, feature_names)
+        return cls(stack(arrays), offsets, ids, feature_names, missing)
 
     @classmethod
-    def from_table(cls, X, bag_ids, feature_names=None) -> "Bags":
+    def from_table(cls, X, bag_ids, feature_names=None, missing=False) -> "Bags":
         """Make bags from one row per instance and the bag id of each row.
 
         Bags come in the order of their first row; rows of a bag need not be neighbours.
@@ -104,24 +108,27 @@ class Bags:
                 "expected (n_instances, n_features) and (n_instances,)"
             )
         rows, offsets, ids = group_rows(bag_ids)
-        return cls(X if rows is None else X[rows], offsets, ids, feature_names)
+        return cls(X if rows is None else X[rows], offsets, ids, feature_names, missing)
 
     @classmethod
-    def from_frame(cls, df, bag="bag", label=None):
-        """Make bags from a pandas or polars data frame with one row per instance.
+    def from_frame(cls, df, bag="bag", label=None, features=None, missing=False):
+        """Make bags from a pandas or polars data frame (lazy ones are collected), a row per instance.
 
         Parameters
         ----------
         df : data frame
         bag : name of the column with the bag ids
         label : name of the column with the bags' labels, optional
+        features : names of the columns to keep, in this order; all others where not given
+        missing : as in ``Bags``
 
         Returns
         -------
         Bags, or (Bags, y) where ``label`` is given
         """
-        table, ids, features = frame_table(df, bag, label)
-        bags = cls.from_table(table, ids, features)
+        df = df.collect() if hasattr(df, "collect") else df
+        table, ids, features = frame_table(df, bag, label, features)
+        bags = cls.from_table(table, ids, features, missing)
         return bags if label is None else (bags, bag_labels(df[label].to_numpy(), ids))
 
     @classmethod
@@ -133,7 +140,8 @@ class Bags:
         stack = sparse.vstack if parts[0].is_sparse else np.concatenate
         offsets = np.cumsum(np.concatenate([[0]] + [p.sizes for p in parts]))
         ids = None if all(p._ids is None for p in parts) else np.concatenate([p.ids for p in parts])
-        return cls(stack([p.instances for p in parts]), offsets, ids, parts[0].feature_names)
+        missing = any(p.missing for p in parts)
+        return cls(stack([p.instances for p in parts]), offsets, ids, parts[0].feature_names, missing)
 
     def to_frame(self, y=None):
         """Return a pandas frame: ``bag``, ``label`` where ``y`` is given, then the features."""
@@ -198,17 +206,24 @@ class Bags:
         """Cut one value per instance into one array per bag."""
         return np.split(values, self.offsets[1:-1])
 
-    def with_instances(self, instances) -> "Bags":
+    @property
+    def has_missing(self) -> bool:
+        """Whether a value is missing (NaN)."""
+        values = self.instances.data if self.is_sparse else self.instances
+        return self.missing and bool(np.isnan(values).any())
+
+    def with_instances(self, instances, feature_names=None) -> "Bags":
         """Same bags, other features: what a scaler returns."""
-        names = self.feature_names if instances.shape[1] == self.n_features else None
-        return Bags(instances, self.offsets, self._ids, names)
+        if feature_names is None and instances.shape[1] == self.n_features:
+            feature_names = self.feature_names
+        return Bags(instances, self.offsets, self._ids, feature_names, self.missing)
 
     def with_features(self, names, who: str = "the selection") -> "Bags":
         """Same bags with the named features, in that order and no others."""
         columns = feature_columns(self.feature_names, names, who)
         if columns is None:
             return self
-        return Bags(self.instances[:, columns], self.offsets, self._ids, names)
+        return self.with_instances(self.instances[:, columns], names)
 
     def one_by_one(self) -> "Bags":
         """Each instance as a bag of its own."""
@@ -228,6 +243,12 @@ class Bags:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __array__(self, *args, **options):
+        raise TypeError(
+            "bags are no table, so a scikit-learn transformer cannot take them; lift it to bags with "
+            "skmil.preprocessing.ForInstances(transformer), or use BagScaler"
+        )
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -255,7 +276,7 @@ class Bags:
         part = object.__new__(Bags)
         part.instances = read_only(self.instances[rows])
         part.offsets, part._ids = read_only(offsets), ids if self._ids is not None else index
-        part.feature_names = self.feature_names
+        part.feature_names, part.missing = self.feature_names, self.missing
         return part
 
     def __setstate__(self, state):
@@ -285,13 +306,15 @@ class Bags:
         return bags_html(self)
 
 
-def as_bags(X) -> Bags:
+def as_bags(X, missing: bool = False) -> Bags:
     """Turn whatever a user holds into valid ``Bags``; what is one already comes back as it is.
 
     Parameters
     ----------
     X : Bags; list of 2-D arrays or of CSR matrices; 3-D array (bags of equal size); 2-D table, data
         frame or sparse matrix (each row is a bag of one instance)
+    missing : bool
+        Take NaN as a missing value instead of refusing it.
 
     Raises
     ------
@@ -299,20 +322,22 @@ def as_bags(X) -> Bags:
         Naming the bag, the value and the remedy.
     """
     if isinstance(X, Bags):
+        if not missing and X.has_missing:
+            raise_not_finite(X.instances, X.offsets, X._ids)
         return X
     if sparse.issparse(X) or is_frame(X):
-        return _rows_as_bags(X)
+        return _rows_as_bags(X, missing)
     if isinstance(X, (list, tuple)):
-        return _rows_as_bags(X) if is_list_of_rows(X) else Bags.from_list(X)
+        return _rows_as_bags(X, missing) if is_list_of_rows(X) else Bags.from_list(X, missing=missing)
     if isinstance(X, (str, bytes, dict)) or not (hasattr(X, "__array__") or hasattr(X, "__len__")):
         raise TypeError(f"expected bags, got {type(X).__name__}; pass a list of 2-D arrays")
     array = np.asarray(X)
     if array.dtype == object and array.ndim == 1:
-        return Bags.from_list(list(array))
+        return Bags.from_list(list(array), missing=missing)
     if array.ndim == 3:
         n, m, d = array.shape
-        return Bags(array.reshape(n * m, d), np.arange(n + 1) * m)
-    return _rows_as_bags(array)
+        return Bags(array.reshape(n * m, d), np.arange(n + 1) * m, missing=missing)
+    return _rows_as_bags(array, missing)
 
 
 def check_bags(estimator, X, *, reset: bool, tables: bool = False) -> Bags:
@@ -325,7 +350,7 @@ def check_bags(estimator, X, *, reset: bool, tables: bool = False) -> Bags:
 
     ``tables`` takes a 2-D table, each row a bag of one instance, without a word.
     """
-    bags = as_bags(X)
+    bags = as_bags(X, getattr(estimator, "_takes_missing", False))
     if reset:
         if not tables and is_table(X):
             _warn_table(bags)
@@ -389,7 +414,7 @@ def check_lengths(y, bags: Bags) -> np.ndarray:
     return y
 
 
-def _rows_as_bags(X) -> Bags:
+def _rows_as_bags(X, missing: bool) -> Bags:
     refuse_text(X, "the table")
     names = _get_feature_names(X)
     options = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
@@ -397,4 +422,4 @@ def _rows_as_bags(X) -> Bags:
         X = check_array(X, input_name="X", **options)
     except OverflowError as error:
         raise ValueError(f"the table holds a number that is too large: {error}") from None
-    return Bags(X, np.arange(X.shape[0] + 1), feature_names=names)
+    return Bags(X, np.arange(X.shape[0] + 1), feature_names=names, missing=missing)

@@ -1,77 +1,26 @@
 """Repeated and nested cross-validation on bags: one record per fold, resumable."""
 
-import hashlib
-import platform
-import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import joblib
-import numba
 import numpy as np
-import sklearn
 from sklearn.base import clone, is_regressor
-from sklearn.metrics import (
-    accuracy_score,
-    balanced_accuracy_score,
-    mean_absolute_error,
-    r2_score,
-    roc_auc_score,
-    root_mean_squared_error,
-)
-from sklearn.model_selection import GridSearchCV
-from sklearn.utils.multiclass import type_of_target
 
-from skmil._folds import draw, fold_table, splitter
-from skmil._memo import SearchMemory, searching
+from skmil._fitting import failure, random_states, try_fold, warm_up
+from skmil._folds import fold_table, task_of
+from skmil._identity import digest, fingerprint, plain, settings_of, text_of, versions
 from skmil._version import __version__
+from skmil._workers import TimeLimit, run_limited
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.records import Record, append_records, read_records, repair_records
-from skmil.registry import TASKS, Grid
+from skmil.records import Answers, Record, append_records, read_records
+from skmil.registry import REGISTRY, TASKS, Grid
 from skmil.registry import grid as registered_grid
 from skmil.registry import method as registered_method
 
-INNER_FOLDS = 5
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that the folds of one run share."""
-
-    name: str
-    estimator: Any
-    data: str
-    fingerprint: str
-    task: str
-    seed: int
-    folds: int
-    given: str | None
-    grid: Grid | None
-
-    def record(self, repeat: int, fold: int, **results) -> Record:
-        """A record of this plan; without results only good for its key."""
-        empty: dict[str, Any] = dict(
-            parameters={}, n_train=0, n_test=0, scores={}, outputs={}, classes=[],
-            fit_seconds=0.0, predict_seconds=0.0, versions={},
-        )  # fmt: skip
-        return Record(
-            data=self.data,
-            fingerprint=self.fingerprint,
-            method=self.name,
-            task=self.task,
-            estimator=text_of(self.estimator),
-            seed=self.seed,
-            folds=self.folds,
-            given=self.given,
-            nested=self.grid is not None,
-            grid=self.grid,
-            repeat=repeat,
-            fold=fold,
-            **(empty | results),
-        )
+Place = tuple[int, int]  # repetition and fold
 
 
 def cross_validate_bags(
@@ -87,9 +36,12 @@ def cross_validate_bags(
     seed: int = 0,
     given_folds=None,
     task: str | None = None,
+    revision: str | None = None,
     records=None,
     n_jobs: int = 1,
+    time_limit: float | None = None,
     progress: Callable[[Record], None] | None = None,
+    source=None,
 ) -> list[Record]:
     """Cross-validate a method on bags; everything, scaling included, is fitted inside the fold.
 
@@ -103,17 +55,25 @@ def cross_validate_bags(
     nested : search ``grid`` by five inner folds of each training part
     grid : parameters to search, or a list of such grids; where not given, those registered for the method
     seed : int
-        Draws the folds and sets each ``random_state`` that is None.
+        Draws the folds and sets each ``random_state``: all of a method given by its name, those that are
+        None of an estimator.
     given_folds : array (n_bags,) or (n, n_bags), optional
         Fold of each bag, in each repetition, instead of folds drawn here; the first ``repeats`` rows
         are used.
     task : "classification" or "regression"; told from the method or from y where not given
+    revision : str, optional
+        Part of what records know a method by: change it when the code of your own estimator changes.
+        Where not given, the registered method's, or the version of skmil.
     records : path, optional
         File to which each record is added as soon as its fold is done. Folds that it already holds
-        are not done again, so an interrupted run goes on where it stopped.
+        are not done again, so an interrupted run goes on where it stopped. Folds that failed are.
     n_jobs : int
         Folds at the same time, each in a process; -1 for all cores.
+    time_limit : seconds, optional
+        A fold that takes longer is stopped and ``TimeoutError`` raised; folds then run in processes.
     progress : function of a record, called after each fold, also for folds found in the file
+    source : unfitted source, optional
+        X are then things; the source is fitted on the training things of each fold.
 
     Returns
     -------
@@ -128,148 +88,163 @@ def cross_validate_bags(
     >>> [r.n_test for r in found], 0.5 < found[0].scores["accuracy"] < 1
     ([46, 46], True)
     """
-    bags = as_bags(X)
-    y = check_lengths(y, bags)
-    name, estimator, task = _resolve(method, y, task)
-    table = fold_table(y, task, folds, repeats, seed, given_folds)
-    plan = Plan(
-        name=name,
-        estimator=estimator,
-        data=data,
-        fingerprint=fingerprint(bags, y),
-        task=task,
-        seed=int(seed),
-        folds=len(np.unique(table)),
-        given=None if given_folds is None else _hash(table),
-        grid=plain(_search_grid(method, task, grid)) if nested else None,
-    )
-    return _run(plan, bags, y, table, records, n_jobs, progress)
-
-
-def seconds_left(times: dict[str, list[float]], todo: dict[str, int]) -> float | None:
-    """Seconds that the remaining folds will take, from those of each method that are done.
-
-    A method of which nothing is known yet counts as the mean of the others.
-    """
-    known = {name: sum(t) / len(t) for name, t in times.items() if t}
-    if not known:
-        return None
-    typical = sum(known.values()) / len(known)
-    return sum(n * known.get(name, typical) for name, n in todo.items())
-
-
-def _run(plan: Plan, bags, y, table, path, n_jobs, progress) -> list[Record]:
-    """Do the folds that ``path`` does not hold."""
-    tasks = [(r, f) for r, row in enumerate(table) for f in np.unique(row).tolist()]
-    if path is not None:
-        repair_records(path)
-    done = {r.key: r for r in (read_records(path) if path is not None else [])}
-    found = {t: done[k] for t in tasks if (k := plan.record(*t).key) in done}
-    # The same bags under another name: the numbers stand, the name is the caller's.
-    found = {t: replace(r, data=plan.data) for t, r in found.items()}
+    run = CrossValidation.of(
+        method, X, y, data=data, folds=folds, repeats=repeats, nested=nested, grid=grid, seed=seed,
+        given_folds=given_folds, task=task, revision=revision, source=source,
+    )  # fmt: skip
+    known = run.known(Answers(read_records(records))) if records is not None else {}
+    found = {place: r for place, r in known.items() if r.error is None}
     for record in found.values():
         _tell(progress, record)
-    todo = [t for t in tasks if t not in found]
-    for record in _results(plan, bags, y, table, todo, n_jobs):
-        if path is not None:
-            append_records(path, [record])
+    todo = [place for place in run.places if place not in found]
+    for record, error in run.outcomes(todo, records, n_jobs, time_limit):
+        if error is not None:
+            raise error
         found[record.repeat, record.fold] = record
         _tell(progress, record)
-    return [found[t] for t in tasks]
+    return [found[place] for place in run.places]
 
 
-def _results(plan: Plan, bags, y, table, todo, n_jobs) -> Iterator[Record]:
-    """Records in the order in which folds end."""
-    calls: Iterable = ((plan, bags, y, table[r], r, f) for r, f in todo)
-    if n_jobs == 1 or len(todo) < 2:
-        yield from (_fold(*c) for c in calls)
-        return
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    yield from parallel(joblib.delayed(_fold)(*c) for c in calls)
+@dataclass(frozen=True)
+class CrossValidation:
+    """A method on a data set: everything that its folds share, and how to do them.
 
+    Parameters
+    ----------
+    name, estimator, revision : the method
+    data, bags, y, task : the data set
+    seed, table, drawn, grid : the protocol: fold of each bag in each repetition, whether these were drawn
+        here, and the parameters that are searched, or None
+    source, things : what makes the bags of each fold, where the data are things
+    """
 
-def _fold(plan: Plan, bags: Bags, y, row, repeat: int, fold: int) -> Record:
-    """Fit on all bags but those of a fold, and predict these."""
-    test = np.flatnonzero(row == fold)
-    train = np.flatnonzero(row != fold)
-    model = _seeded(plan.estimator, plan.seed, repeat, fold)
-    _warm_up(plan, bags, y)
-    start = time.perf_counter()
-    model = _fit(plan, model, bags[train], y[train], repeat)
-    fitted = time.perf_counter()
-    with searching(keep=False):
-        predicted = np.asarray(model.predict(bags[test]))
-        stop = time.perf_counter()
-        decision = predicted if plan.task == "regression" else decision_values(model, bags[test])
-    outputs = {
-        "bag": test.tolist(),
-        "true": y[test].tolist(),
-        "predicted": predicted.tolist(),
-        "decision": [None] * len(test) if decision is None else decision.tolist(),
-    }
-    classes = [] if plan.task == "regression" else np.unique(y).tolist()
-    return plan.record(
-        repeat,
-        fold,
-        parameters=_simple_parameters(model),
-        n_train=len(train),
-        n_test=len(test),
-        scores=_scores(outputs, classes),
-        outputs=outputs,
-        classes=classes,
-        fit_seconds=fitted - start,
-        predict_seconds=stop - fitted,
-        versions=_versions(),
-    )
+    name: str
+    estimator: Any
+    revision: str
+    data: str
+    bags: Bags
+    y: np.ndarray
+    task: str
+    seed: int
+    table: np.ndarray
+    drawn: bool
+    grid: Grid | None
+    source: Any = None
+    things: list | None = None
 
+    @classmethod
+    def of(
+        cls, method, X, y, *, data="data", folds=10, repeats=1, nested=False, grid=None, seed=0,
+        given_folds=None, task=None, revision=None, source=None,
+    ) -> "CrossValidation":  # fmt: skip
+        """The parameters of ``cross_validate_bags``, checked."""
+        # What a source learns from all things here only names the data; each fold fits its own.
+        bags = as_bags(X) if source is None else clone(source).fit_transform(X)
+        y = check_lengths(y, bags)
+        name, estimator, task = _resolve(method, y, task)
+        registered = str(REGISTRY[name].revision) if name in REGISTRY else f"skmil {__version__}"
+        return cls(
+            name=name,
+            estimator=estimator,
+            revision=registered if revision is None else str(revision),
+            data=data,
+            bags=bags,
+            y=y,
+            task=task,
+            seed=int(seed),
+            table=fold_table(y, task, folds, repeats, seed, given_folds),
+            drawn=given_folds is None,
+            grid=_search_grid(method, task, grid) if nested else None,
+            source=source,
+            things=None if source is None else list(X),
+        )
 
-def _fit(plan: Plan, model, bags, y, repeat):
-    if not plan.grid:
-        return model.fit(bags, y)
-    inner = splitter(y, plan.task, INNER_FOLDS, draw(plan.seed, repeat, 1), inner=True)
-    searched = clone(model)
-    if searched.get_params(deep=False).get("memory", "none") is None:
-        searched.set_params(memory=SearchMemory())
-    with searching():
-        search = GridSearchCV(searched, plan.grid, cv=inner, error_score="raise", refit=False)
-        best = search.fit(bags, y).best_params_
-    with searching(keep=False):
-        return model.set_params(**best).fit(bags, y)
+    def halves(self, train: np.ndarray, test: np.ndarray) -> tuple[Bags, Bags]:
+        """Bags to fit on and bags to predict; a source learns from the first alone."""
+        if self.things is None:
+            return self.bags[train], self.bags[test]
+        source = clone(self.source)
+        first, second = ([self.things[i] for i in part] for part in (train, test))
+        return source.fit_transform(first), source.transform(second)
 
+    @property
+    def places(self) -> list[Place]:
+        """All folds, in order."""
+        return [(r, f) for r, row in enumerate(self.table) for f in np.unique(row).tolist()]
 
-def decision_values(model, bags) -> np.ndarray | None:
-    """One number per bag: for the second of two classes, for the winning one of more; or None."""
-    for name in ("decision_function", "predict_proba"):
-        if hasattr(model, name):
-            values = np.asarray(getattr(model, name)(bags), dtype=float)
-            if values.ndim == 1:
-                return values
-            return values[:, 1] if values.shape[1] == 2 else values.max(axis=1)
-    return None
+    @cached_property
+    def question(self) -> Record:
+        """A record that has everything but results."""
+        return Record(
+            data=self.data,
+            fingerprint=fingerprint(self.bags, self.y),
+            method=self.name,
+            task=self.task,
+            estimator=text_of(self.estimator),
+            settings=settings_of(self.estimator) | self._source_settings(),
+            revision=self.revision,
+            seed=self.seed,
+            folds=len(np.unique(self.table)),
+            given=None if self.drawn else digest(self.table),
+            nested=self.grid is not None,
+            grid=plain(self.grid),
+            classes=[] if self.task == "regression" else np.unique(self.y).tolist(),
+            versions=versions(),
+            repeat=0, fold=0, parameters={}, n_train=0, n_test=0, scores={}, outputs={},
+            fit_seconds=0.0, predict_seconds=0.0,
+        )  # fmt: skip
 
+    def _source_settings(self) -> dict[str, Any]:
+        if self.source is None:
+            return {}
+        found = settings_of(self.source).items()
+        own = {f"source__{k}": v for k, v in found if k not in ("cache", "on_error")}
+        return own | {"source": type(self.source).__name__}
 
-def _scores(outputs: dict[str, list], classes: list) -> dict[str, float | None]:
-    true, predicted, decision = (outputs[k] for k in ("true", "predicted", "decision"))
-    if not classes:
-        many = len(true) > 1
-        return {
-            "r2": float(r2_score(true, predicted)) if many else None,
-            "rmse": float(root_mean_squared_error(true, predicted)),
-            "mae": float(mean_absolute_error(true, predicted)),
-        }
-    with warnings.catch_warnings():
-        # A fold may lack a class that is predicted there: balanced accuracy is over those present.
-        warnings.filterwarnings("ignore", message="y_pred contains classes not in y_true")
-        warnings.filterwarnings("ignore", message="A single label was found")
-        scores: dict[str, float | None] = {
-            "accuracy": float(accuracy_score(true, predicted)),
-            "balanced_accuracy": float(balanced_accuracy_score(true, predicted)),
-        }
-    if len(classes) == 2:
-        defined = len(set(true)) == 2 and None not in decision
-        positive = [t == classes[1] for t in true]
-        scores["auc"] = float(roc_auc_score(positive, decision)) if defined else None
-    return scores
+    def record(self, place: Place, **results) -> Record:
+        """A record of a fold; without results only good for what it asks."""
+        n_test = int((self.table[place[0]] == place[1]).sum())
+        n_train = len(self.y) - n_test
+        return replace(
+            self.question, repeat=place[0], fold=place[1], n_test=n_test, n_train=n_train, **results
+        )
+
+    def known(self, answers: Answers) -> dict[Place, Record]:
+        """Folds that were done or failed before; the same bags under another name take that of today."""
+        found = {place: answers.to(self.record(place)) for place in self.places}
+        return {place: replace(r, data=self.data) for place, r in found.items() if r is not None}
+
+    def outcomes(
+        self, todo: Sequence[Place], path=None, n_jobs: int = 1, time_limit: float | None = None
+    ) -> Iterator[tuple[Record, Exception | None]]:
+        """Do some folds, until one fails: the record of each, and why it failed.
+
+        A record is on the disk before it is given.
+        """
+        for record, error in self._results(todo, n_jobs, time_limit):
+            if path is not None:
+                append_records(path, [record])
+            yield record, error
+            if error is not None:
+                return
+
+    def _results(self, todo, n_jobs, time_limit) -> Iterator[tuple[Record, Exception | None]]:
+        """Outcomes in the order in which folds end."""
+        if time_limit is not None:
+            yield from self._limited(todo, n_jobs, time_limit)
+        elif n_jobs == 1 or len(todo) < 2:
+            yield from (try_fold(self, place) for place in todo)
+        else:
+            parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+            yield from parallel(joblib.delayed(try_fold)(self, place) for place in todo)
+
+    def _limited(self, todo, n_jobs, limit) -> Iterator[tuple[Record, Exception | None]]:
+        calls = [(try_fold, (self, place)) for place in todo]
+        for k, answer in run_limited((warm_up, (self,)), calls, limit, n_jobs):
+            if isinstance(answer, TimeLimit):
+                answer = TimeoutError(f"fold {todo[k][1]} was stopped after the time limit of {limit:g} s")
+            failed = isinstance(answer, Exception)
+            yield failure(self, todo[k], answer) if failed else answer
 
 
 def _resolve(method, y, task):
@@ -278,26 +253,12 @@ def _resolve(method, y, task):
         raise ValueError(f"task is {task!r}; use 'classification' or 'regression'")
     if isinstance(method, str):
         task = task or task_of(y)
-        return method, registered_method(method, task), task
+        estimator = registered_method(method, task)
+        return method, estimator.set_params(**dict.fromkeys(random_states(estimator))), task
     name, estimator = method if isinstance(method, tuple) else (type(method).__name__, method)
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
         raise TypeError(f"method is {estimator!r}; give a name, an estimator or (name, estimator)")
     return name, clone(estimator), task or ("regression" if is_regressor(estimator) else "classification")
-
-
-def fingerprint(bags: Bags, y) -> str:
-    """A hash of bags and labels, by which records know their data."""
-    return _hash(bags.instances, bags.offsets, y)
-
-
-def text_of(estimator) -> str:
-    """An estimator with all parameters that differ from their defaults, in one line."""
-    return " ".join(estimator.__repr__(N_CHAR_MAX=10**6).split())
-
-
-def task_of(y) -> str:
-    """Regression where y holds numbers that are not all whole, classification otherwise."""
-    return "regression" if type_of_target(y).startswith("continuous") else "classification"
 
 
 def _search_grid(method, task, grid) -> Grid:
@@ -308,74 +269,6 @@ def _search_grid(method, task, grid) -> Grid:
     raise ValueError("nested=True with an estimator needs a grid: grid={parameter: [values]}")
 
 
-def _seeded(estimator, seed, repeat, fold):
-    """A clone in which each ``random_state`` that was left open is set."""
-    model = clone(estimator)
-    states = [k for k, v in model.get_params().items() if k.split("__")[-1] == "random_state" and v is None]
-    return model.set_params(**dict.fromkeys(states, draw(seed, repeat, fold)))
-
-
-_warm: set[str] = set()
-
-
-def _warm_up(plan: Plan, bags, y) -> None:
-    """Fit a few of the smallest bags once per process, so that compiling is not in the seconds."""
-    if (key := plan.name + plan.fingerprint) in _warm:
-        return
-    _warm.add(key)
-    order = np.argsort(bags.sizes, kind="stable")
-    few = order[:6] if plan.task == "regression" else _few_of_each(y, order)
-    with warnings.catch_warnings(), suppress(Exception):
-        warnings.simplefilter("ignore")
-        model = _seeded(plan.estimator, plan.seed, 0, 0).fit(bags[few], y[few])
-        model.predict(bags[few])
-
-
-def _few_of_each(y, order) -> np.ndarray:
-    return np.sort(np.concatenate([order[y[order] == c][:3] for c in np.unique(y)]))
-
-
-def _simple_parameters(model) -> dict[str, Any]:
-    """Parameters that are numbers, texts or None, by their nested names."""
-    skipped = ("memory", "verbose", "transform_input")
-    return {
-        k: plain(v)
-        for k, v in sorted(model.get_params().items())
-        if isinstance(v, (int, float, str, bool, type(None), np.generic)) and k not in skipped
-    }
-
-
-def plain(value):
-    """The value in types that JSON gives back as they were; text for what JSON does not know."""
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(v) for v in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _hash(*arrays) -> str:
-    """Sixteen hexadecimal digits that tell arrays apart."""
-    digest = hashlib.sha256()
-    for a in arrays:
-        parts = (a.data, a.indices, a.indptr) if hasattr(a, "indptr") else (np.asarray(a),)
-        for part in parts:
-            part = part.astype(str) if part.dtype == object else part
-            digest.update(f"{part.dtype.str}{part.shape}".encode())
-            digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "skmil": __version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "python": platform.python_version(),
-    }
-
-
-def _tell(progress, record) -> None:
+def _tell(progress: Callable[[Record], None] | None, record: Record) -> None:
     if progress is not None:
         progress(record)

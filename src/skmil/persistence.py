@@ -19,11 +19,13 @@ from skmil.formats._files import replacing
 # that fitted estimators of scikit-learn hold.
 _PACKAGES = (
     "skmil.bags",
-    "skmil._engines.density",
+    "skmil._engines",
+    "skmil.sources",
     "skmil.preprocessing",
     "skmil.kernels",
     "skmil.embeddings",
     "skmil.learners",
+    "skmil.inspection.alike",
 )
 _HELPERS = frozenset(
     {
@@ -32,7 +34,9 @@ _HELPERS = frozenset(
         "scipy.sparse._csr.csr_array",
         "scipy.sparse._csr.csr_matrix",
         "sklearn.calibration._CalibratedClassifier",
+        "sklearn.model_selection._split.StratifiedKFold",
         "sklearn.calibration._SigmoidCalibration",
+        "numpy.dtype",  # what an imputer of scikit-learn was fitted on
         "sklearn.tree._tree.Tree",  # checked by _sound, because its compiled code trusts its numbers
     }
 )

@@ -2,11 +2,13 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from skmil.bags import Bags, check_bags
+from skmil._threads import one_blas_thread
+from skmil.bags import Bags, check_bags, check_lengths
 
 
 class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -141,6 +143,99 @@ class BagGrid(_BagTransformer):
     def _transform(self, bags):
         X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1
         return bags.with_instances(np.clip(X, 0, self.s_))
+
+
+class ForInstances(_BagTransformer):
+    """Any scikit-learn transformer of tables, lifted to bags: fitted on all training instances.
+
+    Parameters
+    ----------
+    transformer : a transformer with ``fit`` and ``transform``, such as a scaler, PCA, imputer or selector
+        A clone is fitted; it sees the label of its bag with each instance.
+
+    Attributes
+    ----------
+    transformer_ : the fitted clone
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> from skmil.preprocessing import ForInstances
+    >>> ForInstances(PCA(1)).fit_transform([[[0.0, 0.0], [1.0, 1.0]], [[2.0, 2.0]]])
+    Bags(2 bags, 3 instances, 1 feature; sizes 1 to 2, median 1.5)
+    """
+
+    _takes_missing = True  # the transformer itself says what it cannot take
+
+    def __init__(self, transformer):
+        self.transformer = transformer
+
+    def fit(self, X, y=None):
+        """Fit a clone of the transformer on the instances of all bags."""
+        bags = check_bags(self, X, reset=True)
+        labels = None if y is None else np.repeat(check_lengths(y, bags), bags.sizes)
+        self.transformer_ = clone(self.transformer)
+        with one_blas_thread():  # same bits on any number of threads
+            self.transformer_.fit(self._table(bags), labels)
+        return self
+
+    def get_feature_names_out(self, input_features=None):
+        """Names that the transformer gives to its output, where it names them."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
+        return self.transformer_.get_feature_names_out(names)
+
+    def _transform(self, bags):
+        table = self.transformer_.transform(self._table(bags))
+        return bags.with_instances(table, self._names(bags, table.shape[1]))
+
+    def _table(self, bags):
+        """The instances, as a copy: some transformers work in place."""
+        return bags.instances.copy()
+
+    def _names(self, bags, n: int):
+        if bags.feature_names is None or not hasattr(self.transformer_, "get_feature_names_out"):
+            return None
+        names = self.get_feature_names_out(bags.feature_names)
+        return names if len(names) == n else None
+
+
+class BagImputer(ForInstances):
+    """Fill in missing values (NaN) by a statistic of the training instances.
+
+    Parameters
+    ----------
+    strategy : "median", "mean", "most_frequent" or "constant"
+        Of each feature over all training instances; ``fill_value`` for "constant".
+    fill_value : float
+    add_indicator : bool
+        Add a feature for each one that had missing values in training, 1 where it was missing.
+
+    Attributes
+    ----------
+    transformer_ : the fitted ``sklearn.impute.SimpleImputer``
+
+    Examples
+    --------
+    >>> from skmil.preprocessing import BagImputer
+    >>> BagImputer().fit_transform([[[1.0], [float("nan")]], [[3.0]]])[0].ravel()
+    array([1., 2.])
+    """
+
+    def __init__(self, strategy="median", fill_value=0.0, add_indicator=False):
+        self.strategy = strategy
+        self.fill_value = fill_value
+        self.add_indicator = add_indicator
+
+    @property
+    def transformer(self):
+        """The imputer of tables."""
+        return SimpleImputer(
+            strategy=self.strategy,
+            fill_value=self.fill_value,
+            add_indicator=self.add_indicator,
+            keep_empty_features=True,  # as many features as before
+        )
 
 
 def _constant(X):

@@ -1,11 +1,18 @@
 """Records: what happened in one fold, one JSON line each, safe to stop at any moment."""
 
 import json
-import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+from skmil._identity import agree
+from skmil._journal import Journal
+
+# What decides a result beside its settings.
+QUESTION = "fingerprint method task estimator revision seed folds given nested grid repeat fold".split()
+# Fields that records of version 0.1.0 do not have, and classes that had another name there.
+LATER = {"settings", "revision", "error"}
+RENAMED = {"GramSVC(": "WideLinearSVC("}
 
 
 @dataclass(frozen=True)
@@ -25,14 +32,17 @@ class Record:
     nested, grid : whether an inner search chose parameters, and among which
     repeat, fold : which fold of which repetition
     n_train, n_test : numbers of bags
-    scores : accuracy, balanced_accuracy and auc (two classes; None where the fold holds one class
-        only), or r2, rmse and mae
+    scores : accuracy, balanced_accuracy and auc (of more than two classes the mean over each against
+        the rest; None where the fold holds one class only), or r2, rmse and mae
     outputs : one entry per test bag in ``bag`` (its number), ``true``, ``predicted`` and ``decision``
         (for the second of two classes; of the class predicted where there are more; None where a
         method has none)
     classes : the labels, in the order of the decision function; empty for regression
     fit_seconds, predict_seconds : wall time, after compiling
     versions : of skmil, scikit-learn, NumPy, Numba and Python
+    settings : all parameters of the unfitted estimator, those at their defaults included
+    revision : of the method, raised when the same settings give something else
+    error : why the fold failed; None where it did not
     """
 
     data: str
@@ -56,12 +66,19 @@ class Record:
     fit_seconds: float
     predict_seconds: float
     versions: dict[str, str]
+    settings: dict[str, Any] = field(default_factory=dict)
+    revision: str = "1"
+    error: str | None = None
+
+    @property
+    def question(self) -> str:
+        """What was asked, but for the settings, some of which an older record may not name."""
+        return json.dumps([getattr(self, name) for name in QUESTION], sort_keys=True, default=repr)
 
     @property
     def key(self) -> str:
-        """What makes two records answers to the same question."""
-        names = "fingerprint method task estimator seed folds given nested grid repeat fold".split()
-        return json.dumps([getattr(self, n) for n in names], sort_keys=True, default=repr)
+        """Everything that decides the result: two records with one key answer the same question."""
+        return self.question + json.dumps(self.settings, sort_keys=True, default=repr)
 
     def to_json(self) -> str:
         """The record as one line."""
@@ -70,15 +87,50 @@ class Record:
     @classmethod
     def from_json(cls, line: str) -> "Record":
         """The record in one line; ``ValueError`` says what is wrong with it."""
-        values = json.loads(line)
+        return cls.from_dict(json.loads(line))
+
+    @classmethod
+    def from_dict(cls, values) -> "Record":
+        """The record with these values; ``ValueError`` says what is wrong with them."""
         if not isinstance(values, dict):
             raise ValueError(f"expected a JSON object, found {type(values).__name__}")
         expected = {f.name for f in fields(cls)}
-        missing, unknown = sorted(expected - set(values)), sorted(set(values) - expected)
+        missing, unknown = sorted(expected - set(values) - LATER), sorted(set(values) - expected)
         if missing or unknown:
             what = f"no {missing[0]!r}" if missing else f"unknown {unknown[0]!r}"
             raise ValueError(f"{what}; not a record of this version")
-        return cls(**values)
+        return cls(**(values if "settings" in values else _of_first_version(values)))
+
+
+class Answers:
+    """Records by what they answer; a later one replaces an earlier one, a failure replaces no result.
+
+    Parameters
+    ----------
+    records : in the order in which they were written
+    """
+
+    def __init__(self, records: Iterable[Record] = ()):
+        self._found: dict[str, list[Record]] = {}
+        for record in records:
+            self.add(record)
+
+    def add(self, record: Record) -> None:
+        """Keep a record in place of those that answer the same question."""
+        same = self._found.setdefault(record.question, [])
+        old = [r for r in same if agree(r.settings, record.settings)]
+        if record.error is not None and any(r.error is None for r in old):
+            return
+        same[:] = [r for r in same if r not in old] + [record]
+
+    def to(self, asked: Record) -> Record | None:
+        """The record that answers what another one asks, whose results do not matter."""
+        same = self._found.get(asked.question, [])
+        return next((r for r in reversed(same) if agree(r.settings, asked.settings)), None)
+
+    def __iter__(self):
+        """All records that count."""
+        return (r for same in self._found.values() for r in same)
 
 
 def read_records(path) -> list[Record]:
@@ -90,36 +142,30 @@ def read_records(path) -> list[Record]:
     >>> read_records("no_such_file.jsonl")
     []
     """
-    path = Path(path)
-    if not path.exists():
-        return []
-    whole = path.read_bytes()[: _sound_length(path)].decode("utf-8", errors="replace")
-    return [_parse(path, n, line) for n, line in enumerate(whole.split("\n"), 1) if line.strip()]
+    found = []
+    for where, values in Journal(path).entries():
+        try:
+            found.append(Record.from_dict(values))
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+    return found
 
 
 def append_records(path, records: Iterable[Record]) -> None:
-    """Add records to a file and make sure that they are on the disk."""
-    with open(path, "ab") as file:
-        for record in records:
-            file.write(record.to_json().encode("utf-8") + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    """Add records to a file, behind whole lines only, and make sure that they are on the disk."""
+    Journal(path).append([asdict(r) for r in records])
 
 
-def repair_records(path) -> None:
-    """Cut off a last line that was not written to its end, so that appending is safe."""
-    path = Path(path)
-    if path.exists() and (length := _sound_length(path)) < path.stat().st_size:
-        os.truncate(path, length)
-
-
-def _sound_length(path: Path) -> int:
-    """Bytes up to the end of the last whole line (a record is written with its line end last)."""
-    return path.read_bytes().rfind(b"\n") + 1
-
-
-def _parse(path: Path, number: int, line: str) -> Record:
-    try:
-        return Record.from_json(line)
-    except ValueError as error:
-        raise ValueError(f"{path}, line {number}: {error}") from None
+def _of_first_version(values: dict) -> dict:
+    """A record of version 0.1.0 in today's words: its settings are what no search and no seed chose."""
+    grids = values["grid"] if isinstance(values["grid"], list) else [values["grid"] or {}]
+    chosen = {name for grid in grids for name in grid}
+    settings = {
+        k: v
+        for k, v in values["parameters"].items()
+        if k not in chosen and k.rsplit("__", 1)[-1] not in ("random_state", "verbose")
+    }
+    text = values["estimator"]
+    for old, new in RENAMED.items():
+        text = text.replace(old, new)
+    return {**values, "estimator": text, "settings": settings, "revision": "1"}

@@ -1,58 +1,39 @@
 """The verbs of the command line; the work is done elsewhere."""
 
 import csv
-import io
-import os
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 
 import skmil
-from skmil._folds import fold_table
-from skmil.cli import Interrupted
+from skmil._folds import task_of
+from skmil.cli.bench import bench
+from skmil.cli.learn import explain, fit, predict
+from skmil.cli.options import Data, Name, Reading, Settings, reads
 from skmil.cli.support import (
     SHIPPED,
-    Bar,
     check_folder,
-    choose,
     histogram,
     known_sets,
     load,
+    out,
     plain_table,
-    result_tables,
     settings,
 )
-from skmil.evaluation import cross_validate_bags, decision_values, fingerprint, task_of
+from skmil.cli.things import only_source, split_settings
 from skmil.formats import write_bags
 from skmil.formats._files import replacing
-from skmil.inspection import explain as explain_bag
-from skmil.inspection import method_gram, plot_instances
-from skmil.persistence import load_model, save_model
-from skmil.records import read_records
+from skmil.inspection import method_gram
 from skmil.registry import REGISTRY, method, published
-from skmil.report import write_html
-from skmil.report.summary import sections
 
 app = typer.Typer(
     help="Multiple-instance learning: bags of instances in, predictions and explanations out.",
-    add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: no boxes, no types of flags
 )
 PICTURES = (".png", ".svg", ".pdf")
-out = Console()
-err = Console(stderr=True)
-
-Data = Annotated[str, typer.Argument(help="A file of bags, or the name of a data set.")]
-BagColumn = Annotated[str | None, typer.Option("--bag", help="Column with the bag ids.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column with the labels.")]
-Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
-Name = Annotated[str, typer.Option("--method", "-m", help="A method; `skmil methods` lists them.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter: key=value; repeatable.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -66,114 +47,22 @@ def _options(
         print(context.get_help())
 
 
-@app.command()
-def bench(
-    data: Annotated[list[str], typer.Option(help="A file, or musk1, musk2, ...; repeatable.")],
-    methods: Annotated[str, typer.Option(help="all, demo, or names with commas between.")] = "demo",
-    folds: Annotated[str, typer.Option(help="Number of folds, or 'given' for those in the file.")] = "10",
-    repeats: Annotated[int, typer.Option(help="How often to draw folds.")] = 1,
-    nested: Annotated[bool, typer.Option(help="Search parameters inside each training part.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of folds and methods.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Folds at the same time; -1 for all cores.")] = 1,
-    task: Task = None,
-    bag: BagColumn = None,
-    label: LabelColumn = None,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
-) -> None:
-    """Cross-validate methods; stop and resume at will, the records know what is done."""
-    sets = [load(d, bag, label) for d in data]
-    plans = []
-    for bunch in sets:
-        t = task or task_of(bunch.target)
-        given = _given(bunch, folds)
-        count = _whole(folds) if given is None else len(np.unique(given[0]))
-        shared = dict(folds=count, repeats=repeats, nested=nested, seed=seed, given_folds=given, task=t)
-        plans.append((bunch, choose(methods, t), shared))
-        fold_table(bunch.target, t, count, repeats, seed, given)  # complains before anything is written
-    folder.mkdir(parents=True, exist_ok=True)
-    records = folder / "records.jsonl"
-    before = {r.key for r in read_records(records)}
-    failed = []
-    try:
-        for bunch, names, shared in plans:
-            failed += _run(bunch, names, jobs, records=records, **shared)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; {records} keeps what is done, the same command goes on") from None
-    _finish(records, folder / "report.html", sets, before, failed)
-
-
-def _run(bunch, names: list[str], jobs: int, **options) -> list[str]:
-    """All methods on one data set; a method that cannot do it is named in the answer, not fatal."""
-    failed = []
-    bar = Bar(err, names, options["folds"] * options["repeats"], jobs)
-    options |= dict(data=bunch.name, n_jobs=jobs, progress=bar.tell)
-    with bar.progress:
-        for name in names:
-            with bar.method(name):
-                try:
-                    cross_validate_bags(name, bunch.data, bunch.target, **options)
-                except (ValueError, TypeError, ImportError, ArithmeticError) as error:
-                    failed.append(f"{name} on {bunch.name}: {' '.join(str(error).split())}")
-    return failed
-
-
-def _given(bunch, folds: str):
-    """The folds that come with the data, if they are asked for."""
-    if folds != "given":
-        _whole(folds)
-        return None
-    if bunch.get("folds") is None:
-        raise ValueError(f"{bunch.name} comes without folds; give a number: --folds 10")
-    return np.atleast_2d(bunch.folds)
-
-
-def _whole(folds: str) -> int:
-    if not folds.isdigit() or int(folds) < 2:
-        raise ValueError(f"--folds {folds}: give a number from 2, or 'given'")
-    return int(folds)
-
-
-def _finish(records: Path, report: Path, sets, before: set[str], failed: list[str]) -> None:
-    """Tables, report, and what went wrong."""
-    found = read_records(records)
-    if not found:
-        raise ValueError(failed[0] if failed else "nothing was done")
-    for table in result_tables(found):
-        out.print(table)
-    write_html(found, report, grams=_grams(found, sets))
-    new = sum(r.key not in before for r in found)
-    out.print(
-        f"{new} folds run, {len(found) - new} from earlier runs; records in {records}", highlight=False
-    )
-    out.print(f"report: {report.resolve()}", highlight=False, soft_wrap=True)
-    for line in failed:
-        err.print(f"skmil: {line}", highlight=False, markup=False, soft_wrap=True)
-    if failed:
-        raise typer.Exit(1)
-
-
-def _grams(records, sets, most: int = 1000) -> dict:
-    """For each set of moderate size, the Gram matrix of the kernel method that is fitted fastest."""
-    found = {}
-    for section in sections(records):
-        own = section.first.fingerprint
-        bunch = next((b for b in sets if fingerprint(b.data, b.target) == own), None)
-        if bunch is None or len(bunch.data) > most or section.regression:
-            continue
-        for s in sorted(section.summaries, key=lambda s: s.fit_seconds):
-            if s.method in REGISTRY:
-                K = method_gram(method(s.method), bunch.data, bunch.target)
-                if K is not None:
-                    found[own] = (s.method, K, bunch.target)
-                    break
-    return found
+for verb in (bench, fit, predict, explain):
+    app.command()(verb)
 
 
 @app.command("methods")
 def list_methods() -> None:
     """List all methods: paper, tasks, what they assume."""
     table = plain_table(
-        "method", "paper", "tasks", "a bag's label", "figures", left=("paper", "tasks", "a bag's label")
+        "method",
+        "paper",
+        "tasks",
+        "a bag's label",
+        "figures",
+        left=("paper", "tasks", "a bag's label"),
+        caption="figures: accuracies that papers report for the method; bench shows them beside yours "
+        "where the data is theirs",
     )
     for m in REGISTRY.values():
         table.add_row(m.name, m.paper, ", ".join(m.tasks), m.assumes, str(len(published(m.name))))
@@ -181,10 +70,10 @@ def list_methods() -> None:
 
 
 @app.command("data")
+@reads
 def show_data(
+    read: Reading,
     data: Annotated[str | None, typer.Argument(help="A file or a name; without it, what is known.")] = None,
-    bag: BagColumn = None,
-    label: LabelColumn = None,
 ) -> None:
     """Describe a data set, or list those that are known by name."""
     if data is None:
@@ -193,12 +82,15 @@ def show_data(
         hint = ", ".join(names) or "nothing; set it to a folder of .npz files"
         out.print(f"in $SKMIL_DATA: {hint}", highlight=False)
         return
-    bunch = load(data, bag, label, labelled=False)
+    bunch = load(data, read, labelled=False, missing=True)
     bags, y = bunch.data, bunch.target
     kind = " (sparse)" if bags.is_sparse else ""
     out.print(f"[bold]{bunch.name}[/bold]: {len(bags)} bags, {bags.instances.shape[0]} instances, "
               f"{bags.n_features} features{kind}", highlight=False)  # fmt: skip
     _show_labels(y)
+    if bags.has_missing:
+        gone = int(np.isnan(bags.to_dense().instances).sum())
+        out.print(f"{gone} values are missing; `skmil fit --impute median` fills them in", highlight=False)
     folds = bunch.get("folds")
     if folds is not None:
         out.print(
@@ -224,28 +116,29 @@ def _show_labels(y) -> None:
 
 
 @app.command()
-def convert(source: Data, target: Path, bag: BagColumn = None, label: LabelColumn = None) -> None:
-    """Rewrite a file of bags in the format that the new name's ending says."""
-    bunch = load(source, bag, label, labelled=False)
+@reads
+def convert(data: Data, target: Path, read: Reading, set_: Settings = None) -> None:
+    """Write bags, or things as bags, in the format that the new name's ending says."""
     check_folder(target)
-    extras = {k: v for k, v in bunch.items() if k not in ("data", "target", "ids", "name")}
+    bunch = load(data, read, labelled=False, of_source=only_source(settings(set_ or [])))
+    skipped = ("data", "target", "ids", "name", "things", "source")
+    extras = {k: v for k, v in bunch.items() if k not in skipped}
     lost = write_bags(target, bunch.data, bunch.target, **extras)
     note = f" (without {', '.join(lost)}, which this format cannot hold)" if lost else ""
     out.print(f"{target}: {bunch.data!r}{note}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
-def gram(
-    data: Data, target: Path, name: Name = "MI-Kernel", set_: Settings = None, bag: BagColumn = None,
-    label: LabelColumn = None,
-) -> None:  # fmt: skip
+@reads
+def gram(data: Data, target: Path, read: Reading, name: Name = "MI-Kernel", set_: Settings = None) -> None:
     """Write the Gram matrix of a kernel method to .npy or .csv (ids in the first row and column)."""
     if target.suffix not in (".npy", ".csv"):
         raise ValueError(f"{target}: give a name that ends in .npy or .csv")
     check_folder(target)
-    bunch = load(data, bag, label, labelled=False)
+    of_source, of_method = split_settings(settings(set_ or []))
+    bunch = load(data, read, labelled=False, of_source=of_source)
     task = "classification" if bunch.target is None else task_of(bunch.target)
-    K = method_gram(method(name, task, **settings(set_ or [])), bunch.data, bunch.target)
+    K = method_gram(method(name, task, **of_method), bunch.data, bunch.target)
     if K is None:
         raise ValueError(f"{name} has no kernel on bags; MI-Kernel is one that has")
     with replacing(target, "wb" if target.suffix == ".npy" else "w") as file:
@@ -257,98 +150,3 @@ def gram(
     out.print(
         f"{target}: {len(K)} x {len(K)}, {K.min():.4g} to {K.max():.4g}", highlight=False, soft_wrap=True
     )
-
-
-@app.command()
-def fit(
-    data: Data, model: Path, name: Name = "MI-Kernel", set_: Settings = None, task: Task = None,
-    bag: BagColumn = None, label: LabelColumn = None,
-) -> None:  # fmt: skip
-    """Fit a method on all bags and write the model; `skmil predict` reads it."""
-    check_folder(model)
-    bunch = load(data, bag, label)
-    estimator = method(name, task or task_of(bunch.target), **settings(set_ or []))
-    save_model(estimator.fit(bunch.data, bunch.target), model)
-    out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags", highlight=False, soft_wrap=True)
-
-
-@app.command()
-def predict(
-    model: Path, data: Data, bag: BagColumn = None, label: LabelColumn = None,
-    target: Annotated[Path | None, typer.Option("--out", help="CSV file; the screen without it.")] = None,
-) -> None:  # fmt: skip
-    """Predict the label of each bag: id, prediction and decision value, as CSV."""
-    if target is not None:
-        check_folder(target)
-    fitted = load_model(model)
-    bags = load(data, bag, label, labelled=False).data
-    predicted = fitted.predict(bags)
-    scores = decision_values(fitted, bags)
-    columns = [bags.ids, predicted] + ([] if scores is None else [[f"{v:.6g}" for v in scores]])
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        [["bag", "prediction", "score"][: len(columns)], *zip(*columns, strict=True)]
-    )
-    if target is None:
-        sys.stdout.write(text.getvalue())
-        return
-    with replacing(target) as file:
-        file.write(text.getvalue())
-    out.print(f"{target}: {len(bags)} predictions", highlight=False, soft_wrap=True)
-
-
-@app.command()
-def explain(
-    model: Path, data: Data,
-    bag_id: Annotated[str | None, typer.Option("--bag", help="Id of one bag; all without it.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture (.png, .svg, .pdf) of this bag.")] = None,
-    top: Annotated[int, typer.Option(help="How many instances to list.")] = 10,
-    column: Annotated[str | None, typer.Option("--bag-column", help="Column with the bag ids.")] = None,
-    label: LabelColumn = None,
-) -> None:  # fmt: skip
-    """Say which instances carried a bag."""
-    if plot is not None:
-        check_folder(plot)
-        if plot.suffix.lower() not in PICTURES:
-            raise ValueError(f"{plot}: give a name that ends in {', '.join(PICTURES)}")
-        if bag_id is None:
-            raise ValueError("--plot draws one bag; name it with --bag")
-    fitted = load_model(model)
-    bunch = load(data, column, label, labelled=False, option="--bag-column")
-    names = bunch.get("instance_names")
-    if bag_id is None:
-        _explain_all(fitted, bunch.data, names)
-        return
-    i = _find_bag(bunch.data, bag_id)
-    print(explain_bag(fitted, bunch.data, i, names=names, top=top))
-    if plot is not None:
-        _save_plot(fitted, bunch.data, i, names, plot)
-
-
-def _explain_all(fitted, bags, names) -> None:
-    """One line per bag: the instance that counts most."""
-    table = plain_table("bag", "prediction", "decision", "instances", "strongest", "its score")
-    decisions = decision_values(fitted, bags)
-    scores = fitted.score_instances(bags)
-    for i, (p, s) in enumerate(zip(fitted.predict(bags), scores, strict=True)):
-        k = int(np.abs(s).argmax())
-        decision = "" if decisions is None else f"{decisions[i]:.3g}"
-        name = k if names is None else names[bags.offsets[i] + k]
-        table.add_row(str(bags.ids[i]), str(p), decision, str(len(s)), str(name), f"{s[k]:.3g}")
-    out.print(table)
-
-
-def _find_bag(bags, bag_id: str) -> int:
-    ids = bags.ids.astype(str).tolist()
-    with suppress(ValueError):
-        return ids.index(bag_id)
-    some = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
-    raise ValueError(f"no bag {bag_id!r}; there are {some}")
-
-
-def _save_plot(fitted, bags, i, names, path: Path) -> None:
-    os.environ["MPLBACKEND"] = "Agg"  # a file needs no screen
-    ax = plot_instances(fitted, bags, i, names=names)
-    with replacing(path, "wb") as file:
-        ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
-    out.print(f"plot: {path}", highlight=False, soft_wrap=True)

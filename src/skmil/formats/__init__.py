@@ -8,14 +8,15 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skmil.bags import as_bags, check_lengths, check_weights
-from skmil.formats import arff, delimited, lines, mat, npz, parquet
-from skmil.formats._files import wrong
+from skmil.formats import arff, delimited, excel, lines, mat, npz, parquet
+from skmil.formats._files import GZIP, How, wrong
 
 READERS: dict[str, Callable[..., Bunch]] = {
     ".npz": npz.read,
     ".csv": delimited.read,
     ".tsv": partial(delimited.read, tab=True),
     ".parquet": parquet.read,
+    ".xlsx": excel.read,
     ".arff": arff.read,
     ".data": lines.read_data,
     ".svm": lines.read_andrews,
@@ -35,16 +36,37 @@ WRITERS = {
 _MAGIC = {b"PK\x03\x04": ".npz", b"PAR1": ".parquet", b"MATLAB": ".mat", b"\x89HDF": ".mat"}
 
 
-def read_bags(path, *, bag=None, label=None) -> Bunch:
+def read_bags(
+    path,
+    *,
+    bag=None,
+    label=None,
+    labels=True,
+    ignore=(),
+    instance=None,
+    decimal=None,
+    n_features=None,
+    missing=False,
+) -> Bunch:
     """Read bags from a file; its ending says the format, its content where the ending does not.
 
     Parameters
     ----------
-    path : .npz, .csv, .tsv, .parquet, .arff, .data, .svm, .txt or .mat
-    bag, label : str, optional
+    path : .npz, .csv, .tsv, .parquet, .xlsx, .arff, .data, .svm, .txt or .mat; text may be packed (.gz)
+    bag, label : str or int, optional
         Columns (or arrays) with the bag ids and the labels, where they do not have usual names such
-        as ``bag``, ``bag_id``, ``molecule_name`` and ``label``, ``class``, ``y``, ``target``. Tables
-        without a header take column numbers.
+        as ``bag``, ``bag_id``, ``molecule_name`` and ``label``, ``class``, ``y`` (unless there is an
+        ``x``), ``target``. Tables without a header take column numbers, from 0.
+    labels : bool
+        False leaves labels out, also those that are only partly there.
+    ignore : columns to leave out, by name or number
+    instance : column with names of instances, where it has no usual name such as ``instance``
+    decimal : "." or ","
+        Decimal mark of a CSV; told from its first row where not given.
+    n_features : int, optional
+        Number of features of a sparse text; its largest index where not given.
+    missing : bool
+        Take empty fields, NA, NaN and ? as missing values, for a ``BagImputer``.
 
     Returns
     -------
@@ -63,7 +85,9 @@ def read_bags(path, *, bag=None, label=None) -> Bunch:
             f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}"
         )
     try:
-        return READERS[_kind(path)](path, bag, label)
+        how = How(bag, label, labels, tuple(ignore), instance, decimal, n_features, missing)
+        bunch = READERS[_kind(path)](path, how)
+        return bunch if labels else Bunch(**{**bunch, "target": None})
     except MemoryError:
         raise wrong(path, None, "the file asks for more memory than there is") from None
     except (ValueError, TypeError) as error:
@@ -79,7 +103,7 @@ def write_bags(path, bags, y=None, **extras) -> list[str]:
 
     Parameters
     ----------
-    path : .npz, .csv, .tsv, .parquet, .arff, .data, .svm, .txt or .mat
+    path : .npz, .csv, .tsv, .parquet, .arff, .data, .svm, .txt or .mat; text also packed, as .csv.gz
     bags : Bags, or whatever ``as_bags`` takes
     y : one label per bag, optional
     **extras
@@ -102,8 +126,8 @@ def write_bags(path, bags, y=None, **extras) -> list[str]:
     ['no', 'yes']
     """
     path = Path(path)
-    kind = path.suffix.lower()
-    if kind not in WRITERS:
+    kind = _ending(path)
+    if kind not in WRITERS or (path.suffix.lower() == ".gz" and kind in (".npz", ".parquet", ".mat")):
         raise ValueError(f"{path}: expected a name ending in one of {', '.join(WRITERS)}")
     bags = as_bags(bags)
     extras = {k: v for k, v in extras.items() if v is not None and k != "ids"}  # the bags have them
@@ -151,12 +175,30 @@ def _check_extras(extras: dict, bags) -> None:
     check_weights(extras.get("sample_weight"), bags)
 
 
+def _ending(path: Path) -> str:
+    """The ending that says the format, which may stand before .gz."""
+    ends = [e.lower() for e in path.suffixes]
+    return ends[-2] if ends[-1:] == [".gz"] and len(ends) > 1 else ends[-1] if ends else ""
+
+
+def _packed(path: Path, ending: str) -> str:
+    """The format of a gzip file: a text, whose name says which."""
+    if ending in (".csv", ".tsv", ".arff", ".data", ".svm"):
+        return ending
+    known = "such as bags.csv.gz; other formats are unpacked first (gunzip)"
+    raise wrong(path, None, f"expected the name of a packed text, {known}")
+
+
 def _kind(path: Path) -> str:
     """The format: its magic bytes where there are any, else the ending, else the first line."""
     with open(path, "rb") as file:
         start = file.read(4096)
-    ending = path.suffix.lower()
+    ending = _ending(path)
+    if start.startswith(GZIP):
+        return _packed(path, ending)
     magic = next((kind for mark, kind in _MAGIC.items() if start.startswith(mark)), None)
+    if magic == ".npz" and ending == ".xlsx":  # both are zip archives
+        return ending
     if ending in READERS and magic is not None and magic != ending:
         raise wrong(path, None, f"expected {ending[1:]}, found the beginning of a {magic} file; rename it")
     if not start.strip():

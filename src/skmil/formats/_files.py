@@ -1,8 +1,10 @@
 """What all formats share: errors that name the line, typed labels, rows to bags, safe writing."""
 
+import gzip
 import os
 import re
 import secrets
+import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,8 +19,37 @@ from sklearn.utils import Bunch
 from skmil._checks import group_rows
 from skmil.bags import Bags
 
+GZIP = b"\x1f\x8b"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _PLAIN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
+
+
+@dataclass(frozen=True)
+class How:
+    """What a caller says about a file.
+
+    Parameters
+    ----------
+    bag, label : columns with bag ids and labels, by name or number; None to look for usual names
+    labels : whether labels are wanted at all
+    ignore : columns to leave out
+    instance : column with the names of instances
+    decimal : decimal mark of numbers; None to tell from the first row
+    n_features : width of a sparse file
+    missing : whether empty fields, NA, NaN and ? stand for missing values
+    """
+
+    bag: str | int | None = None
+    label: str | int | None = None
+    labels: bool = True
+    ignore: tuple[str | int, ...] = ()
+    instance: str | int | None = None
+    decimal: str | None = None
+    n_features: int | None = None
+    missing: bool = False
+
+
+MISSING = ("", "?", "na", "nan", "n/a", "null", "none", "-")
 
 
 def wrong(path, line: int | None, what: str) -> ValueError:
@@ -45,6 +76,7 @@ class Rows:
     indptr: array = field(default_factory=lambda: array("q", [0]))
     first: int = 0
     mixed_labels: bool = False
+    how: How = How()
 
     def add(self, line: int, bag: str, label: str | None) -> None:
         """Start the next row: the line it stands in, its bag and its label."""
@@ -53,20 +85,38 @@ class Rows:
             raise wrong(self.path, line, "expected a bag id, found an empty field")
         self.lines.append(line)
         self.bags.append(bag)
-        if label is not None:
+        if label is not None and self.how.labels:
             self.labels.append(label.strip())
 
     def add_dense(self, line: int, tokens: Sequence[str], describe: Callable[[int], str]) -> None:
         """Append the numbers of a row; ``describe(k)`` names its k-th field."""
+        start = len(self.values)
+        if self.how.decimal == ",":
+            tokens = [t.replace(",", ".") for t in tokens]
         try:
             self.values.extend(map(float, tokens))
         except ValueError:
-            tokens = list(tokens)
+            del self.values[start:]  # what stood before the field that is no number
         else:
             if "_" not in "".join(tokens):  # Python reads 1_0 as ten; a data file means a typing error
                 return
-        k = next(k for k, t in enumerate(tokens) if not is_number(t))
-        raise wrong(self.path, line, f"expected a number in {describe(k)}, found {tokens[k][:40]!r}")
+            del self.values[start:]
+        if self.how.missing:
+            tokens = ["nan" if t.strip().lower() in MISSING else t for t in tokens]
+        bad = [k for k, t in enumerate(tokens) if not is_number(t)]
+        if bad:
+            raise wrong(self.path, line, self._not_numbers(tokens, bad, describe))
+        self.values.extend(map(float, tokens))
+
+    def _not_numbers(self, tokens, bad: list[int], describe) -> str:
+        """What is wrong with fields that are no numbers, and what to do."""
+        token = tokens[bad[0]]
+        found = f"expected a number in {describe(bad[0])}, found {token[:40]!r}"
+        if token.strip().lower() in MISSING:
+            return f"{found}; a missing value needs missing=True and a BagImputer"
+        names = [describe(k) for k in bad if tokens[k].strip().lower() not in MISSING]
+        more = f" (also text: {', '.join(names[1:6])})" if len(names) > 1 else ""
+        return f"{found}{more}; leave columns of text out with ignore="
 
     def add_sparse(self, line: int, pairs: Sequence[str], separator: str) -> None:
         """Append ``index<separator>value`` pairs."""
@@ -99,7 +149,10 @@ class Rows:
         if len(self.indptr) == 1:
             return values.reshape(n, -1)
         indices = np.array(self.indices, dtype=np.int64) - self.first
-        d = n_features or int(indices.max(initial=0)) + 1
+        d, widest = n_features, int(indices.max(initial=0)) + 1
+        if d is not None and widest > d:
+            raise wrong(self.path, None, f"expected {d} features, found one with the number {widest}")
+        d = widest if d is None else d
         table = sparse.csr_matrix((values, indices, np.array(self.indptr)), shape=(n, d))
         table.eliminate_zeros()
         return table
@@ -110,7 +163,8 @@ class Rows:
         self._check_finite(table)
         rows, offsets, ids = group_rows(typed_ids(self.bags))
         order = np.arange(len(self.bags)) if rows is None else rows
-        data = Bags(table if rows is None else table[rows], offsets, ids, self.names)
+        missing = self.how.missing
+        data = Bags(table if rows is None else table[rows], offsets, ids, self.names, missing)
         extras = {k: self._extra(k, v)[order] for k, v in self.extras.items()}
         target = self._targets(order, offsets, extras)
         if "split" in extras:
@@ -121,7 +175,8 @@ class Rows:
         return np.array(tokens, dtype=str) if key == "instance_names" else typed(tokens, self, key)
 
     def _check_finite(self, table) -> None:
-        bad = ~np.isfinite(table.data if sparse.issparse(table) else table.ravel())
+        values = table.data if sparse.issparse(table) else table.ravel()
+        bad = np.isinf(values) if self.how.missing else ~np.isfinite(values)
         if bad.any():
             at = int(np.argmax(bad))
             ends = (
@@ -129,12 +184,15 @@ class Rows:
             )
             line = self.lines[int(np.searchsorted(ends, at, side="right")) - 1]
             raise wrong(
-                self.path, line, "expected finite numbers, found NaN or infinity; impute or drop it"
+                self.path,
+                line,
+                "expected finite numbers, found NaN or infinity; NaN as a missing value needs missing=True "
+                "and a BagImputer",
             )
 
     def _targets(self, order, offsets, extras) -> np.ndarray | None:
         """One label per bag; labels that differ inside a bag are an error, or instance labels."""
-        if not any(self.labels):
+        if not any(t not in ("", "?") for t in self.labels):
             return None
         labels = typed(self.labels, self, "label")[order]
         first = labels[offsets[:-1]]
@@ -192,8 +250,9 @@ def typed(tokens: Sequence[str], rows: Rows, what: str) -> np.ndarray:
     distinct = set(tokens)
     for missing in ("", "?"):
         if missing in distinct:
-            line = rows.lines[list(tokens).index(missing)]
-            raise wrong(rows.path, line, f"expected a {what}, found {missing!r}")
+            row = list(tokens).index(missing)
+            told = f"expected a {what}, found {missing!r}; give bag {rows.bags[row]!r} one, or drop it"
+            raise wrong(rows.path, rows.lines[row], told)
     if all(_INTEGER.match(t) for t in distinct):
         return np.array([int(t) for t in tokens], dtype=np.int64)
     if all(is_number(t) for t in distinct):
@@ -209,10 +268,15 @@ def typed(tokens: Sequence[str], rows: Rows, what: str) -> np.ndarray:
 
 @contextmanager
 def reading_text(path: Path) -> Iterator[IO[str]]:
-    """Open UTF-8 text; what is no text is reported as such."""
+    """Open UTF-8 text, packed by gzip or not; what is no text is reported as such."""
+    with open(path, "rb") as raw:
+        packed = raw.read(2) == GZIP
+    opened = gzip.open if packed else open
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise wrong(path, None, f"expected a complete gzip file ({error})") from None
     except UnicodeDecodeError as error:
         raise wrong(
             path, None, f"expected UTF-8 text, found the byte {error.object[error.start]:#04x}"
@@ -221,11 +285,24 @@ def reading_text(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file beside ``path`` that takes its place once it is complete."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    """Open a temporary file beside ``path`` that takes its place once it is complete.
+
+    A link stays a link: the file that it leads to is replaced. What is no file, such as a pipe or a
+    device, is written to as it is. A name that ends in .gz is packed.
+    """
+    device = path.is_absolute() and path.parts[1:2] == ("dev",)  # /dev/stdout may lead to a file, too
+    direct = device or (path.exists() and not path.is_file())
+    path = path if direct else Path(os.path.realpath(path))
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    opened: Callable[..., IO[Any]] = gzip.open if path.suffix == ".gz" else open
+    mode = mode if "b" in mode else mode + "t"
+    if direct:
+        with opened(path, mode, **text) as file:
+            yield file
+        return
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(temporary, mode.replace("w", "x"), **text) as file:
+        with opened(temporary, mode.replace("w", "x"), **text) as file:
             yield file
         os.replace(temporary, path)
     except BaseException:

@@ -11,7 +11,16 @@ from sklearn.utils import Bunch
 
 from skmil._checks import some
 from skmil.bags import Bags
-from skmil.formats._files import Rows, reading_text, replacing, unique_ids, written, written_names, wrong
+from skmil.formats._files import (
+    How,
+    Rows,
+    reading_text,
+    replacing,
+    unique_ids,
+    written,
+    written_names,
+    wrong,
+)
 
 _NAME = re.compile(r"""\s*(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^\s,'"{}%]+))\s*""")
 _FIELD = re.compile(r"""\s*(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)"|([^,'"]*))\s*(,|\Z)""")
@@ -35,14 +44,14 @@ class Header(NamedTuple):
     features: list[str]
 
 
-def read(path: Path, bag, label) -> Bunch:
+def read(path: Path, how: How) -> Bunch:
     """Read bag id, relational attribute and class; the class may be nominal or numeric."""
     with reading_text(path) as file:
         lines = ((k, text.strip()) for k, text in enumerate(file, start=1))
         lines = ((k, text) for k, text in lines if text and not text.startswith("%"))
         header = _read_header(path, lines)
-        at, label_at = _find(path, header, bag, label)
-        rows = Rows(path, header.features)
+        at, label_at = _find(path, header, how)
+        rows = Rows(path, header.features, how=how)
         seen: set[str] = set()
         weights: list[float] = []
         for line, text in lines:
@@ -124,23 +133,22 @@ def _nominal(path: Path, line: int, kind: str) -> frozenset[str] | None:
     raise wrong(path, line, f"expected {{a,b,...}}, found {kind[:40]!r}")
 
 
-def _find(path: Path, header: Header, bag, label) -> tuple[int | None, int | None]:
+def _find(path: Path, header: Header, how: How) -> tuple[int | None, int | None]:
     """Places of bag id and class among the outer attributes."""
     names = [a.name for a in header.outer]
-    for name in (bag, label):
+    for name in (how.bag, how.label, *how.ignore):
         if name is not None and name not in names:
             raise wrong(path, None, f"expected an attribute {name!r}, found {some(names)}")
-    before = [k for k in range(header.relation)]
-    after = [k for k in range(header.relation + 1, len(names))]
-    at = names.index(bag) if bag is not None else before[0] if before else None
-    label_at = names.index(label) if label is not None else after[-1] if after else None
-    ignored = {*before, *after} - {at, label_at}
-    if ignored:
-        raise wrong(
-            path,
-            None,
-            f"expected a bag id, the bag and a class, found also {some([names[k] for k in ignored])}",
+    outer = [k for k in range(len(names)) if k != header.relation and names[k] not in how.ignore]
+    before, after = ([k for k in outer if (k < header.relation) == first] for first in (True, False))
+    at = names.index(str(how.bag)) if how.bag is not None else before[0] if before else None
+    label_at = names.index(str(how.label)) if how.label is not None else after[-1] if after else None
+    more = [names[k] for k in outer if k not in (at, label_at)]
+    if more:
+        told = (
+            f"expected a bag id, the bag and a class, found also {some(more)}; leave them out with ignore="
         )
+        raise wrong(path, None, told)
     return at, label_at
 
 
@@ -159,7 +167,7 @@ def _fields(path: Path, line: int, text: str, header: Header) -> tuple[list[str]
     if len(fields) != len(header.outer):
         raise wrong(path, line, f"expected {len(header.outer)} fields, found {len(fields)}")
     for value, attribute in zip(fields, header.outer, strict=True):
-        if attribute.values is not None and value not in attribute.values:
+        if attribute.values is not None and value not in attribute.values | {"?"}:
             raise wrong(
                 path, line, f"expected a declared value of {attribute.name!r}, found {value[:40]!r}"
             )

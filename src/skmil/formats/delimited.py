@@ -2,8 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 from skmil._checks import some
 from skmil.bags import Bags
 from skmil.formats._files import (
+    How,
     Rows,
     is_number,
     reading_text,
@@ -24,6 +25,7 @@ from skmil.formats._files import (
     wrong,
 )
 
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?\Z")
 BAG = ("bag", "bag_id", "bagid", "bag_name", "molecule", "molecule_name")
 LABEL = ("label", "class", "y", "target", "bag_label", "bag_class")
 EXTRAS = {
@@ -49,35 +51,48 @@ class Columns:
         return f"column {at + 1}" if self.names is None else f"column {self.names[at]!r}"
 
 
-def read(path: Path, bag, label, tab: bool = False) -> Bunch:
+def read(path: Path, how: How, tab: bool = False) -> Bunch:
     """Read a table with a header, or ``label,bag,features...`` without one."""
     with reading_text(path) as file:
         first = file.readline()
         delimiter = "\t" if tab else max(",;\t", key=first.count)
         reader = csv.reader(chain([first], file), delimiter=delimiter, strict=True)
         try:
-            return _read_rows(path, reader, bag, label)
+            return read_rows(path, ((reader.line_num, row) for row in reader), how, delimiter)
         except csv.Error as error:
             raise wrong(path, reader.line_num, f"expected a well-formed row ({error})") from None
 
 
-def _read_rows(path: Path, reader, bag, label) -> Bunch:
-    first: list[str] = next((row for row in reader if row), [])
-    columns = find_columns(path, [c.strip() for c in first], bag, label)
+def read_rows(path: Path, lines: Iterable[tuple[int, list[str]]], how: How, delimiter: str = "") -> Bunch:
+    """Bags from numbered rows of text fields."""
+    body: Iterator[tuple[int, list[str]]] = ((line, row) for line, row in lines if row)
+    number, first = next(body, (1, []))
+    columns = find_columns(path, [c.strip() for c in first], how)
+    if columns.names is None:
+        body = chain([(number, first)], body)
+    how, body = _with_decimal(how, body, columns, delimiter)
     names = None if columns.names is None else [columns.names[k] for k in columns.features]
-    rows = Rows(path, names, extras={k: [] for k in columns.extras})
-    body: Iterable[list[str]] = chain([first], reader) if names is None else reader
+    rows = Rows(path, names, extras={k: [] for k in columns.extras}, how=how)
     pick, width = _picker(columns.features), len(first)
-    for row in body:
+    for line, row in body:
         if len(row) != width:
-            if not row:
-                continue
-            raise wrong(path, reader.line_num, f"expected {width} fields, found {len(row)}")
-        rows.add(reader.line_num, row[columns.bag], None if columns.label is None else row[columns.label])
+            raise wrong(path, line, f"expected {width} fields, found {len(row)}")
+        rows.add(line, row[columns.bag], None if columns.label is None else row[columns.label])
         for key, at in columns.extras.items():
             rows.extras[key].append(row[at].strip())
-        rows.add_dense(reader.line_num, pick(row), columns.describe)
+        rows.add_dense(line, pick(row), columns.describe)
     return rows.bunch()
+
+
+def _with_decimal(how: How, body: Iterator, columns: Columns, delimiter: str):
+    """Decimal commas where the caller says so, or where the first row has them between other marks."""
+    ahead = next(body, None)
+    body = body if ahead is None else chain([ahead], body)
+    if how.decimal is None and delimiter != "," and ahead is not None:
+        fields = [ahead[1][k].strip() for k in columns.features if k < len(ahead[1])]
+        commas = any(_COMMA.match(t) for t in fields) and not any("." in t for t in fields)
+        return replace(how, decimal="," if commas else "."), body
+    return how, body
 
 
 def _picker(features: list[int]):
@@ -87,34 +102,54 @@ def _picker(features: list[int]):
     return itemgetter(*features)
 
 
-def find_columns(path: Path, first: Sequence[str], bag, label, header: bool = False) -> Columns:
+def find_columns(path: Path, first: Sequence[str], how: How, header: bool = False) -> Columns:
     """Find bag, label and features from the first row, or from the names the caller gives."""
-    header = header or bag in first or bool(_matches(first, BAG)) or not all(map(is_number, first[2:]))
     if len(first) < 2:
         raise wrong(path, 1, f"expected a header, or label,bag,features...; found {len(first)} field(s)")
-    if header:
-        at = _named(path, first, bag, BAG, "bag")
-        if at is None:
-            raise wrong(
-                path,
-                1,
-                f"expected a column with the bag ids; none of {some(first)} is named "
-                f"like one ({', '.join(BAG)}); name it with bag=",
-            )
-        extras = {k: m[0] for k, names in EXTRAS.items() if len(m := _matches(first, names)) == 1}
-        columns = Columns(list(first), at, _named(path, first, label, LABEL, "label"), extras, [])
-        columns.extras = {k: v for k, v in extras.items() if v not in (columns.bag, columns.label)}
-        _check_distinct(path, first)
-    elif bag is None and label is None:
+    if header or _is_header(first, how):
+        columns = _by_name(path, first, how)
+    elif how.bag is None and how.label is None:
         _check_no_header(path, first)
         columns = Columns(None, 1, 0, {}, [])
     else:
-        places = [_position(path, first, c) for c in (bag, label)]
-        columns = Columns(None, 1 if places[0] is None else places[0], places[1], {}, [])
-    used = {columns.bag, columns.label, *columns.extras.values()}
+        bag = 1 if how.bag is None else _place(path, first, how.bag, names=False)
+        label = None if how.label is None else _place(path, first, how.label, names=False)
+        columns = Columns(None, bag, label, {}, [])
+    left_out = [_place(path, first, c) for c in how.ignore]
+    used = {columns.bag, columns.label, *columns.extras.values(), *left_out}
     columns.features = [k for k in range(len(first)) if k not in used]
     if not columns.features:
         raise wrong(path, 1, "expected at least one feature column besides bag and label")
+    return columns
+
+
+def _is_header(first: Sequence[str], how: How) -> bool:
+    """Whether a row holds names. Numbers may be names of columns only where they count them."""
+    if _matches(first, BAG) or not all(map(is_number, first[2:])):
+        return True
+    rest = [c for c in first if c not in (how.bag, how.label)]
+    counted = [[str(k + start) for k in range(len(rest))] for start in (0, 1)]
+    return how.bag in first and len(rest) < len(first) and list(rest) in counted
+
+
+def _by_name(path: Path, first: Sequence[str], how: How) -> Columns:
+    at = _named(path, first, how.bag, BAG, "bag")
+    if at is None:
+        raise wrong(
+            path,
+            1,
+            f"expected a column with the bag ids; none of {some(first)} is named "
+            f"like one ({', '.join(BAG)}); name it with bag=",
+        )
+    _check_distinct(path, first)
+    # A column y beside a column x is a coordinate, not a label.
+    usual = LABEL if not _matches(first, ("x",)) else tuple(n for n in LABEL if n != "y")
+    columns = Columns(list(first), at, _named(path, first, how.label, usual, "label"), {}, [])
+    extras = {k: m[0] for k, names in EXTRAS.items() if len(m := _matches(first, names)) == 1}
+    if how.instance is not None:
+        extras["instance_names"] = _place(path, first, how.instance)
+    taken = {columns.bag, columns.label, *(_place(path, first, c) for c in how.ignore)}
+    columns.extras = {k: v for k, v in extras.items() if v not in taken}
     return columns
 
 
@@ -129,9 +164,7 @@ def _check_no_header(path: Path, first: Sequence[str]) -> None:
 
 def _named(path: Path, header: Sequence[str], name, usual: Sequence[str], what: str) -> int | None:
     if name is not None:
-        if name in header:
-            return list(header).index(name)
-        return _position(path, header, name)
+        return _place(path, header, name)
     found = _matches(header, usual)
     if len(found) > 1:
         both = " and ".join(repr(header[k]) for k in found)
@@ -139,12 +172,14 @@ def _named(path: Path, header: Sequence[str], name, usual: Sequence[str], what: 
     return found[0] if found else None
 
 
-def _position(path: Path, header: Sequence[str], place) -> int | None:
-    if place is None:
-        return None
-    if isinstance(place, (int, np.integer)) and 0 <= place < len(header):
-        return int(place)
-    raise wrong(path, 1, f"expected a column {place!r}, found {some(header)}")
+def _place(path: Path, header: Sequence[str], place, names: bool = True) -> int:
+    """Number of a column from its name, or from its number, which may come as text."""
+    if names and place in header:
+        return list(header).index(place)
+    number = int(place) if str(place).isdigit() else -1
+    if 0 <= number < len(header):
+        return number
+    raise wrong(path, 1, f"expected a column {place!r} (a name, or a number from 0), found {some(header)}")
 
 
 def _matches(header: Sequence[str], usual: Sequence[str]) -> list[int]:
@@ -187,9 +222,8 @@ def write(path: Path, bags: Bags, y, extras: dict) -> list[str]:
     leading, features, left_out = layout(bags, y, extras)
     front = [written_names(v, k, "\0") for k, v in leading.items()]
     with replacing(path) as file:
-        writer = csv.writer(
-            file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", lineterminator="\n"
-        )
+        tabs = ".tsv" in [e.lower() for e in path.suffixes]
+        writer = csv.writer(file, delimiter="\t" if tabs else ",", lineterminator="\n")
         writer.writerow([*leading, *features])
         for k, bag in enumerate(bags):
             rows = written(bag.toarray() if bags.is_sparse else bag)

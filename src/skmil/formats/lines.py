@@ -7,13 +7,22 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from skmil.bags import Bags
-from skmil.formats._files import Rows, reading_text, replacing, unique_ids, written, written_names, wrong
+from skmil.formats._files import (
+    How,
+    Rows,
+    reading_text,
+    replacing,
+    unique_ids,
+    written,
+    written_names,
+    wrong,
+)
 
 
-def read_andrews(path: Path, bag, label) -> Bunch:
+def read_andrews(path: Path, how: How) -> Bunch:
     """Read ``instance:bag:label index:value ...``, indices from 1; the result is sparse."""
-    refuse_names(path, bag, label)
-    rows = Rows(path, first=1, extras={"instance_names": []})
+    refuse_names(path, how)
+    rows = Rows(path, first=1, extras={"instance_names": []}, how=how)
     for line, text in _lines(path):
         first, *pairs = text.split()
         head = first.split(":")
@@ -22,12 +31,12 @@ def read_andrews(path: Path, bag, label) -> Bunch:
         rows.extras["instance_names"].append(head[0])
         rows.add(line, head[1], head[2])
         rows.add_sparse(line, pairs, ":")
-    return rows.bunch()
+    return rows.bunch(how.n_features)
 
 
-def read_data(path: Path, bag, label) -> Bunch:
+def read_data(path: Path, how: How) -> Bunch:
     """Read a .data file: UCI's musk form, or MILL's dense or sparse form, told by its first line."""
-    refuse_names(path, bag, label)
+    refuse_names(path, how)
     _, first = next(iter(_lines(path)), (0, ""))
     fields = first.split(",")
     if len(fields) < 4:
@@ -37,13 +46,13 @@ def read_data(path: Path, bag, label) -> Bunch:
     read = (
         _add_uci if fields[-1].strip() in ("0.", "1.") else _add_sparse if ":" in fields[3] else _add_dense
     )
-    rows = Rows(path, first=1, extras={"instance_names": []}, mixed_labels=read is not _add_uci)
+    rows = Rows(path, first=1, extras={"instance_names": []}, mixed_labels=read is not _add_uci, how=how)
     for line, text in _lines(path):
         tokens = text.split(",")
         if len(tokens) != len(fields) and read is not _add_sparse:
             raise wrong(path, line, f"expected {len(fields)} fields, found {len(tokens)}")
         read(rows, line, tokens)
-    return rows.bunch()
+    return rows.bunch(how.n_features)
 
 
 def _add_uci(rows: Rows, line: int, tokens: list[str]) -> None:
@@ -80,9 +89,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield line, text
 
 
-def refuse_names(path: Path, bag, label) -> None:
-    """Say that bag= and label= have no meaning where the columns are fixed."""
-    if bag is not None or label is not None:
+def refuse_names(path: Path, how: How) -> None:
+    """Say that names of columns have no meaning where the places are fixed."""
+    if how.bag is not None or how.label is not None or how.ignore or how.instance is not None:
         raise wrong(path, None, "this format has fixed places for bag and label; leave out bag= and label=")
 
 

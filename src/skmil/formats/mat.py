@@ -8,7 +8,7 @@ from scipy.io import loadmat, savemat
 from sklearn.utils import Bunch
 
 from skmil.bags import Bags
-from skmil.formats._files import replacing, unique_ids, written_names, wrong
+from skmil.formats._files import How, replacing, unique_ids, written_names, wrong
 from skmil.formats.npz import from_arrays, to_arrays
 
 _TABLE = ("X", "features", "instances", "data")
@@ -16,17 +16,19 @@ _BAG = ("bag", "bags", "bag_ids", "bag_id", "bagid")
 _LABEL = ("y", "labels", "label", "target", "class")
 
 
-def read(path: Path, bag, label) -> Bunch:
+def read(path: Path, how: How) -> Bunch:
     """Read a table, a bag number per row and labels, one per bag or one per row."""
     parts = _load(path)
     table = parts.pop(_key(path, parts, None, _TABLE, "a table of instances"))
-    owner = _numbers(path, parts.pop(_key(path, parts, bag, _BAG, "a bag number per instance")))
-    key = _key(path, parts, label, _LABEL, "labels") if label is not None or _any(parts, _LABEL) else None
+    owner = _numbers(path, parts.pop(_key(path, parts, how.bag, _BAG, "a bag number per instance")))
+    named = how.label is not None or _any(parts, _LABEL)
+    key = _key(path, parts, how.label, _LABEL, "labels") if named else None
     y = None if key is None else _vector(path, parts.pop(key), key)
     numbers, owner = np.unique(owner, return_inverse=True)
     if "names" not in parts and not np.array_equal(numbers, np.arange(1, len(numbers) + 1)):
         parts["names"] = numbers
-    if y is not None and len(y) == len(owner) != len(numbers):
+    # As many labels as rows go with the rows, also where each bag has one row and they are not in order.
+    if y is not None and len(y) == len(owner):
         y = _per_bag(path, y, owner)
     flat = {k: v if k == "folds" else _vector(path, v, k) for k, v in parts.items()}
     if sparse.issparse(table):
@@ -39,7 +41,7 @@ def read(path: Path, bag, label) -> Bunch:
         }
     else:
         flat["X"] = table
-    return from_arrays(path, flat | {"bag": owner} | ({} if y is None else {"y": y}), "bag", "y")
+    return from_arrays(path, flat | {"bag": owner} | ({} if y is None else {"y": y}), "bag", "y", how)
 
 
 def _load(path: Path) -> dict:

@@ -9,12 +9,12 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from skmil.bags import Bags
-from skmil.formats._files import replacing, wrong
+from skmil.formats._files import How, replacing, wrong
 
 PER_INSTANCE = ("instance_y", "instance_target", "instance_names")
 
 
-def read(path: Path, bag, label) -> Bunch:
+def read(path: Path, how: How) -> Bunch:
     """Read ``X`` (or CSR parts), ``bag``, ``y`` and what else the archive holds."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -34,10 +34,10 @@ def read(path: Path, bag, label) -> Bunch:
         RuntimeError,
     ) as error:
         raise wrong(path, None, f"expected a complete .npz archive of plain arrays ({error})") from None
-    return from_arrays(path, parts, bag or "bag", label or "y")
+    return from_arrays(path, parts, str(how.bag or "bag"), str(how.label or "y"), how)
 
 
-def from_arrays(path: Path, parts: dict, bag: str, label: str) -> Bunch:
+def from_arrays(path: Path, parts: dict, bag: str, label: str, how: How) -> Bunch:
     """Make the Bunch from named arrays; bag numbers say which ``y``, ``names``, ... belong to a row."""
     table = _table(path, parts)
     owner = parts.pop(bag, None)
@@ -62,7 +62,8 @@ def from_arrays(path: Path, parts: dict, bag: str, label: str) -> Bunch:
     target, names = parts.pop(label, None), parts.pop("names", None)
     parts.pop("y", None)  # the labels that the caller did not choose
     _check_lengths(path, {"names": names, **parts, "y": target}, len(sizes), table.shape[0])
-    data = Bags(table, np.concatenate([[0], np.cumsum(sizes)]), names, parts.pop("feature_names", None))
+    cuts = np.concatenate([[0], np.cumsum(sizes)])
+    data = Bags(table, cuts, names, parts.pop("feature_names", None), how.missing)
     if "instance_y" in parts:
         parts["instance_target"] = parts.pop("instance_y")
     extras = {k: str(v) if v.shape == () and v.dtype.kind == "U" else v for k, v in parts.items()}

@@ -7,23 +7,24 @@ from sklearn.utils import Bunch
 
 from skmil._checks import group_rows
 from skmil.bags import Bags
-from skmil.formats._files import one_per_bag, replacing, wrong
+from skmil.formats._files import How, one_per_bag, replacing, wrong
 from skmil.formats.delimited import find_columns, layout
 
 _NEEDS = "Parquet needs pandas and pyarrow, or polars: pip install skmil[tables]"
 
 
-def read(path: Path, bag, label) -> Bunch:
+def read(path: Path, how: How) -> Bunch:
     """Read a Parquet file; ids and labels keep the types of their columns."""
     frame = _load(path)
     header = [str(c) for c in frame.columns]
-    columns = find_columns(path, header, bag, label, header=True)
+    columns = find_columns(path, header, how, header=True)
     frame.columns = header
-    kept = sorted({*columns.features, columns.bag} | {k for k in [columns.label] if k is not None})
+    wanted = columns.label if how.labels else None
+    kept = sorted({*columns.features, columns.bag} | {k for k in [wanted] if k is not None})
     try:
         names = [header[k] for k in kept]
-        name = None if columns.label is None else header[columns.label]
-        found = Bags.from_frame(frame[names], header[columns.bag], name)
+        name = None if columns.label is None or not how.labels else header[columns.label]
+        found = Bags.from_frame(frame[names], header[columns.bag], name, missing=how.missing)
         data, target = found if isinstance(found, tuple) else (found, None)
         rows, offsets, ids = group_rows(frame[header[columns.bag]].to_numpy())
     except (ValueError, TypeError) as error:

@@ -82,6 +82,11 @@ class APR(BinaryBagClassifier):
         self.max_rounds = max_rounds
         self.class_weight = class_weight
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return True
+
     def _fit(self, bags, y, w):
         self._check()
         bags = bags.to_dense()

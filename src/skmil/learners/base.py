@@ -17,6 +17,11 @@ LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out:
 class BagEstimator(BaseEstimator, metaclass=ABCMeta):
     """A fitted method on bags: it also says how much each instance of a bag counts."""
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return False
+
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, by leaving it out: f(bag) - f(bag without the instance).
 
@@ -210,7 +215,7 @@ def _without_each(output, bags: Bags, i: int, watched) -> list[np.ndarray]:
         left_out = np.arange(block.start, block.stop)
         rows = np.arange(m - 1) + (np.arange(m - 1) >= left_out[:, None])
         cuts = np.arange(len(left_out) + 1) * (m - 1)
-        smaller = Bags(instances[rows.ravel()], cuts, feature_names=bags.feature_names)
+        smaller = Bags(instances[rows.ravel()], cuts, None, bags.feature_names, bags.missing)
         parts.append(_watch(np.asarray(output(smaller)), watched, i))
     return parts
 

@@ -87,6 +87,11 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         """Instance scores of the method fitted on all bags."""
         return self.estimator_.score_instances(self._checked(X))
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone, before calibration."""
+        return getattr(self.estimator_, "has_witness", False)
+
     def _output(self, bags):
         return self.estimator_.decision_function(bags)
 

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from skmil._threads import slices
 from skmil.kernels.box import LEVELS
 from skmil.learners.base import BinaryBagClassifier
 from skmil.preprocessing import BagGrid
@@ -51,6 +52,11 @@ class GMIL1(BinaryBagClassifier):
     hit_, missed_ : arrays (groups,)
         Log weights of both attributes.
     n_iter_ : int
+
+    Notes
+    -----
+    ``score_instances`` is exact: the shares of a bag add up to its weighted sum, relative to theta, less
+    that of a bag that hits nothing.
 
     References
     ----------
@@ -118,18 +124,19 @@ class GMIL1(BinaryBagClassifier):
         return active
 
     def _attributes(self, bags) -> np.ndarray:
-        """a_i(P): (bags, groups), block by block of groups."""
-        bags = self.grid_.transform(bags.to_dense())
-        X, starts = bags.instances, bags.offsets[:-1]
-        step = max(1, LIMIT // max(1, X.size))
-        parts = []
-        for g in range(0, len(self.lower_), step):
-            low, high = self.lower_[g : g + step], self.upper_[g : g + step]
+        """a_i(P): (bags, groups)."""
+        starts = bags.offsets[:-1]
+        return np.hstack([np.logical_or.reduceat(inside, starts) for _, inside in self._inside(bags)])
+
+    def _inside(self, bags):
+        """Which instances lie in which boxes: a slice of the groups and a table of truth values each."""
+        X = self.grid_.transform(bags.to_dense()).instances
+        for block in slices(len(self.lower_), max(1, LIMIT // max(1, X.size))):
+            low, high = self.lower_[block], self.upper_[block]
             inside = np.ones((len(X), len(low)), bool)
             for k in range(X.shape[1]):
                 inside &= (X[:, k, None] >= low[:, k]) & (X[:, k, None] <= high[:, k])
-            parts.append(np.logical_or.reduceat(inside, starts))
-        return np.hstack(parts)
+            yield block, inside
 
     def _winnow(self, active: np.ndarray, y: np.ndarray, w: np.ndarray) -> None:
         self.hit_, self.missed_ = np.zeros(len(self.size_)), np.zeros(len(self.size_))
@@ -152,6 +159,15 @@ class GMIL1(BinaryBagClassifier):
 
     def _decision(self, bags):
         return self._scores(self._attributes(bags))
+
+    def _instances(self, bags):
+        r"""Exact shares of the weighted sum: what a hit adds is split among the points inside the box."""
+        gain = self.size_ * (np.exp(self.hit_) - np.exp(self.missed_))
+        total = np.zeros(bags.offsets[-1])
+        for block, inside in self._inside(bags):
+            held = np.add.reduceat(inside, bags.offsets[:-1], dtype=float)
+            total += (inside / np.maximum(held, 1.0)[bags.owner]) @ gain[block]
+        return total / self.theta
 
 
 class GMIL2(GMIL1):

@@ -93,6 +93,11 @@ class MissSVM(BinaryBagClassifier):
             return max(e.n_iter_ for e in self.estimators_)
         return len(self.objective_)
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return True
+
     def _fit(self, bags, y, w):
         if not self.C > 0 or not self.beta >= 0 or not self.gamma_factor > 0:
             raise ValueError(

@@ -30,7 +30,10 @@ class BagPipeline(Pipeline):
         """
         check_is_fitted(self)
         *first, (_, last) = self.steps
-        bags = as_bags(X)
+        if first and hasattr(first[0][1], "parts"):  # a source: what follows it takes bags
+            rest = BagPipeline(self.steps[1:])
+            return rest.score_instances(first[0][1].transform(X))
+        bags = as_bags(X, missing=True)  # a first step may fill in what is missing
         if hasattr(last, "score_instances"):
             return last.score_instances(_through(first, bags))
         w = _linear_weights(last)
@@ -38,6 +41,11 @@ class BagPipeline(Pipeline):
             return first[-1][1].contributions(_through(first[:-1], bags), w)
         classifies = hasattr(last, "decision_function")
         return leave_one_out(self.decision_function if classifies else self._number, bags)
+
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return getattr(self.steps[-1][1], "has_witness", False)
 
     def _number(self, bags):
         """What to watch where there is no decision function: a probability or a prediction."""

@@ -38,6 +38,11 @@ class SIL(BinaryBagClassifier):
         self.pooling = pooling
         self.class_weight = class_weight
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return self.pooling == "max"
+
     def _fit(self, bags, y, w):
         if self.pooling not in _POOLING:
             raise ValueError(f"pooling is {self.pooling!r}; use 'max' or 'mean'")

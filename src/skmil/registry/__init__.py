@@ -21,8 +21,10 @@ __all__ = [
     "Figure",
     "Grid",
     "Method",
+    "data_known_as",
     "figures",
     "find",
+    "fingerprint_of",
     "grid",
     "method",
     "methods",
@@ -128,6 +130,28 @@ def figures() -> tuple[Figure, ...]:
         if isinstance(row, dict)
         for name, v in row.items()
     )
+
+
+def data_known_as(fingerprint: str) -> str | None:
+    """Name under which figures were published on a data set; None where it is none of those.
+
+    Examples
+    --------
+    >>> from skmil.registry import data_known_as
+    >>> data_known_as("99018898c01c9eb6"), data_known_as("0123456789abcdef")
+    ('musk1', None)
+    """
+    return next((name for name, known in _fingerprints().items() if known == fingerprint), None)
+
+
+def fingerprint_of(data: str) -> str | None:
+    """Hash of the bags and labels on which figures were published under a name."""
+    return _fingerprints().get(data)
+
+
+@cache
+def _fingerprints() -> dict[str, str]:
+    return tomllib.loads(files("skmil.registry").joinpath("fingerprints.toml").read_text("utf-8"))
 
 
 def _check_task(task: str) -> None:

@@ -64,6 +64,7 @@ class Method:
     grid : parameters of the classifier for nested cross-validation, by their nested names; a list of
         grids, as scikit-learn has it, where some go with some values of others only
     regression_grid : the same for the regressor
+    revision : raised when the same settings give something else, so that earlier folds are run again
     """
 
     name: str
@@ -73,6 +74,7 @@ class Method:
     regression: Callable | None = None
     grid: Grid = field(default_factory=dict)
     regression_grid: Grid = field(default_factory=dict)
+    revision: int = 1
 
     @property
     def tasks(self) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 from skmil.formats._files import replacing
 from skmil.records import Record
 from skmil.report import plots
-from skmil.report.summary import LEVEL, Section, Summary, corrected_ttest, sections
-from skmil.report.text import NAMES, number, seconds, shown_scores, source_letters
+from skmil.report.summary import LEVEL, Section, Summary, corrected_ttest, sections, significant
+from skmil.report.text import NAMES, is_best, number, seconds, shown_scores, source_letters
 
 MANY = 14  # more methods than this are compared by signs, so that the table fits the page
 
@@ -60,15 +60,19 @@ def _section(section: Section, number_: int, gram) -> str:
     head += (
         f'<p class="soft">{section.n_bags} bags · {escape(_classes(section))}{escape(section.protocol)}</p>'
     )
-    parts = [head, _lead(section), _results(section), _scores(section)]
-    heading, caption, drawn = plots.panels(section, f"roc{number_}")
-    parts.append(f'<h3>{heading}</h3><p class="note">{escape(caption)}</p>{drawn}')
-    if len(section.summaries) > 1:
-        parts.append(_pairs(section))
-    parts.append(_times(section))
+    parts = [head, _lead(section), _results(section)]
+    if section.summaries:
+        parts += _pictures(section, number_)
     if gram is not None:
         parts.append(_gram(*gram))
     return f"<section>{''.join(parts)}</section>"
+
+
+def _pictures(section: Section, number_: int) -> list[str]:
+    heading, caption, drawn = plots.panels(section, f"roc{number_}")
+    panels = f'<h3>{heading}</h3><p class="note">{escape(caption)}</p>{drawn}'
+    pairs = _pairs(section) if len(section.summaries) > 1 else ""
+    return [_scores(section), panels, pairs, _times(section)]
 
 
 def _classes(section: Section) -> str:
@@ -78,23 +82,50 @@ def _classes(section: Section) -> str:
 
 
 def _lead(section: Section) -> str:
-    """The result in a sentence or two."""
-    best = section.summaries[0]
+    """The result in a sentence or two, and what it is worth."""
+    if not section.summaries:
+        return '<p class="lead">No method could be run.</p>'
+    best = [s for s in section.summaries if is_best(section, s)]
+    names = _listed([f"<b>{escape(s.label)}</b>" for s in best])
     unit = " %" if not section.regression else ""
-    value = number(best, section.score).replace("  ", " ")
+    value = number(best[0], section.score).replace("  ", " ") + unit
     leading = NAMES[section.score].removesuffix(" %")
     if len(section.summaries) == 1:
-        return f'<p class="lead"><b>{escape(best.method)}</b> reaches {leading} {value}{unit}.</p>'
-    level = [s for s in section.summaries[1:] if corrected_ttest(best, s, section.score)[1] >= LEVEL]
-    rest = len(section.summaries) - 1
-    if len(level) == rest:
-        told = "no other method differs significantly from it"
+        told = f"{names} reaches {leading} {value}."
+    elif len(best) > 1:
+        told = f"{names} share the highest {leading}, {value.split(' ')[0]}{unit}; {_others(section)}."
     else:
-        told = f"{rest - len(level)} of {rest} other methods are significantly worse"
-    return (
-        f'<p class="lead"><b>{escape(best.method)}</b> has the highest {leading}, {value}{unit}; {told} '
-        f'<span class="soft">(corrected resampled t-test, {100 * LEVEL:.0f} %)</span>.</p>'
-    )
+        told = f"{names} has the highest {leading}, {value}; {_others(section)}."
+    return f'<p class="lead">{told}{_worth(section)}</p>'
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _others(section: Section) -> str:
+    """How many methods differ from the first."""
+    best, others = section.summaries[0], section.summaries[1:]
+    worse = sum(significant(corrected_ttest(best, s, section.score)[1]) for s in others)
+    told = f"{worse} of {len(others)} other methods {'is' if worse == 1 else 'are'} significantly worse"
+    told = told if worse else "no other method differs significantly"
+    return f'{told} <span class="soft">(corrected resampled t-test, {100 * LEVEL:.0f} %)</span>'
+
+
+def _worth(section: Section) -> str:
+    """What guessing gives, and how many methods are no better."""
+    base = section.baseline
+    if base is None:
+        return ""
+    reached = base.mean(section.score)
+    value = f"{reached:.3f}" if section.regression else f"{100 * reached:.1f} %"
+    below = sum(not s.mean(section.score) > reached for s in section.summaries)
+    told = f" Guessing the {escape(base.method)} gives {value}"
+    if below:
+        told += (
+            f"; {below} of {len(section.summaries)} do no better" if below > 1 else "; one does no better"
+        )
+    return told + "."
 
 
 def _results(section: Section) -> str:
@@ -103,27 +134,46 @@ def _results(section: Section) -> str:
     head = "<th>method</th>" + "".join(f"<th>{NAMES[s]}</th>" for s in scores)
     head += '<th class="less">fit</th><th class="less">predict</th>'
     head += "<th>published</th><th title='ours minus the published figure'>diff.</th>" if letters else ""
-    rows = "".join(_row(s, scores, letters, best=k == 0) for k, s in enumerate(section.summaries))
+    rows = "".join(_row(section, s, scores, letters) for s in section.rows)
+    rows += "".join(_failed_row(s, head.count("<th") - 1) for s in section.failed)
     notes = " · ".join(f"<sup>{letter}</sup> {escape(source)}" for source, letter in letters.items())
     sources = f'<p class="note">Published: {notes}.</p>' if notes else ""
     table = f"<table class='results'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="wide">{table}</div><p class="note">{_told(section)}</p>{sources}'
+
+
+def _told(section: Section) -> str:
+    """How to read the table."""
     told = "Mean ± standard deviation over folds; median seconds per fold, after compiling."
-    return f'<div class="wide">{table}</div><p class="note">{told}</p>{sources}'
+    if not section.regression:
+        told += " Balanced: mean over classes of the share of bags found."
+    if "auc" in shown_scores(section) and not section.binary:
+        told += " AUC: mean over classes, each against the rest."
+    return told
 
 
-def _row(s: Summary, scores, letters, best: bool) -> str:
-    cells = f'<td>{escape(s.method)}<span class="paper">{escape(s.paper)}</span></td>'
+def _row(section: Section, s: Summary, scores, letters) -> str:
+    guess = s is section.baseline
+    about = "guessing, without a look at the bags" if guess else section.unfinished(s) or s.paper
+    cells = f'<td>{escape(s.label)}<span class="paper">{escape(about)}</span></td>'
     for score in scores:
         mean, _, sd = number(s, score).partition(" ± ")
         cells += f"<td>{mean}" + (f' <span class="soft">± {sd.strip()}</span>' if sd else "") + "</td>"
-    cells += (
-        f'<td class="less">{seconds(s.fit_seconds)}</td><td class="less">{seconds(s.predict_seconds)}</td>'
-    )
+    for value in (s.fit_seconds, s.predict_seconds):
+        cells += f'<td class="less">{"" if guess else seconds(value)}</td>'
     if letters:
         figures = "".join(f"<div>{f.accuracy:.1f}<sup>{letters[f.source]}</sup></div>" for f in s.figures)
         gaps = "".join(_gap(100 * s.mean("accuracy") - f.accuracy, f) for f in s.figures)
         cells += f'<td class="fig">{figures}</td><td class="fig">{gaps}</td>'
-    return f"<tr{' class=best' if best else ''}>{cells}</tr>"
+    css = " class=guess" if guess else " class=best" if is_best(section, s) else ""
+    return f"<tr{css}>{cells}</tr>"
+
+
+def _failed_row(s: Summary, columns: int) -> str:
+    name = f'<td>{escape(s.label)}<span class="paper">{escape(s.paper)}</span></td>'
+    return (
+        f'<tr class="failed">{name}<td colspan="{columns}"><b>failed</b> {escape(s.error or "")}</td></tr>'
+    )
 
 
 def _gap(difference: float, figure) -> str:
@@ -139,6 +189,8 @@ def _scores(section: Section) -> str:
     if any(s.figures for s in section.summaries):
         mark = f'<svg class="key"><g class="pub">{plots.diamond(50)}</g></svg>'
         told += f" {mark} published figure."
+    if section.baseline is not None:
+        told += f" Dashed: {section.baseline.method}."
     return f'<h3>{name[0].upper() + name[1:]}</h3><p class="note">{told}</p>{plots.score_strip(section)}'
 
 
@@ -153,7 +205,7 @@ def _pairs(section: Section) -> str:
     """Win, tie or loss of each method against each other one."""
     found = section.summaries
     head = "<th></th><th>wins</th><th>ties</th><th>losses</th>"
-    head += "".join(f'<th title="{escape(s.method)}">{k}</th>' for k, s in enumerate(found, 1))
+    head += "".join(f'<th title="{escape(s.label)}">{k}</th>' for k, s in enumerate(found, 1))
     rows = []
     for k, a in enumerate(found, 1):
         tested = [None if a is b else corrected_ttest(a, b, section.score) for b in found]
@@ -163,7 +215,7 @@ def _pairs(section: Section) -> str:
             '<td class="self"></td>' if t is None else _pair_cell(section, a, b, t)
             for b, t in zip(found, tested, strict=True)
         )
-        name = f'<th class="row" scope="row"><span class="soft">{k}</span> {escape(a.method)}</th>'
+        name = f'<th class="row" scope="row"><span class="soft">{k}</span> {escape(a.label)}</th>'
         rows.append(f"<tr>{name}{counts}{cells}</tr>")
     unit = "R²" if section.regression else "percentage points"
     shown = f"Row minus column in {unit}; coloured" if len(found) <= MANY else "Row against column: + or −"
@@ -175,15 +227,19 @@ def _pairs(section: Section) -> str:
     return f'<h3>Wins, ties, losses</h3><p class="note">{told}</p><div class="wide">{table}</div>'
 
 
-def _kind(difference: float, p: float) -> str:
-    return "tie" if p >= LEVEL else "win" if difference > 0 else "loss"
+def _kind(difference: float, p: float | None) -> str:
+    return "tie" if not significant(p) else "win" if difference > 0 else "loss"
 
 
-def _pair_cell(section: Section, a: Summary, b: Summary, tested: tuple[float, float]) -> str:
+def _tested(p: float | None) -> str:
+    return "the same in every fold, no test" if p is None else f"p = {p:.3f}"
+
+
+def _pair_cell(section: Section, a: Summary, b: Summary, tested: tuple[float, float | None]) -> str:
     difference, p = tested
     kind = _kind(difference, p)
     shown = f"{difference:+.2f}" if section.regression else f"{100 * difference:+.1f}"
-    said = f"{a.method} against {b.method}: {shown}, p = {p:.3f}, {kind}"
+    said = f"{a.label} against {b.label}: {shown}, {_tested(p)}, {kind}"
     if len(section.summaries) > MANY:
         shown = {"win": "+", "tie": "", "loss": "−"}[kind]
     return f'<td class="{kind}" title="{escape(said)}">{shown.replace("-", "−")}</td>'

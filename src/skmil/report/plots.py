@@ -19,35 +19,36 @@ from skmil.report.text import NAMES, seconds
 
 
 def score_strip(section: Section) -> str:
-    """Mean of the leading score with its 95 % interval; diamonds are published figures."""
+    """Mean of the leading score with its 95 % interval; diamonds are published, dashed is guessing."""
     percent = 1 if section.regression else 100
     score = section.score
-    means = {s.method: percent * s.mean(score) for s in section.summaries}
     limits = (-math.inf, math.inf) if section.regression else (0.0, 100.0)
-    ends = {
-        s.method: [min(max(percent * v, limits[0]), limits[1]) for v in s.interval(score)]
-        for s in section.summaries
-    }
-    figures = {s.method: sorted({f.accuracy for f in s.figures}) for s in section.summaries}
-    everything = [v for s in section.summaries for v in (*ends[s.method], *figures[s.method])]
+    ends = [
+        [min(max(percent * v, limits[0]), limits[1]) for v in s.interval(score)] for s in section.summaries
+    ]
+    figures = [sorted({f.accuracy for f in s.figures}) for s in section.summaries]
+    guessed = [] if section.baseline is None else [percent * section.baseline.mean(score)]
+    everything = [v for pair in ends for v in pair] + [v for row in figures for v in row] + guessed
     axis = Axis(min(everything), max(everything))
     rows = []
-    for s in section.summaries:
-        m = s.method
-        a, b = (axis.place(v) for v in ends[m])
-        marks = f'<line class="span" x1="{a}%" x2="{b}%" y1="50%" y2="50%"/>'
-        marks += "".join(f'<g class="pub">{diamond(axis.place(v))}</g>' for v in figures[m])
-        marks += f'<circle class="dot" cx="{axis.place(means[m])}%" cy="50%" r="5"/>'
-        said = f"{m}: {means[m]:.4g}, 95 % interval {ends[m][0]:.4g} to {ends[m][1]:.4g}"
-        said += "".join(f"; published {v:g}" for v in figures[m])
-        shown = f"{means[m]:.1f}" if percent == 100 else f"{means[m]:.3f}"
-        rows.append(_strip_row(m, axis, marks, said, shown))
+    for s, (low, high), published in zip(section.summaries, ends, figures, strict=True):
+        mean = percent * s.mean(score)
+        marks = "".join(_upright(axis.place(v), "base") for v in guessed)
+        marks += (
+            f'<line class="span" x1="{axis.place(low)}%" x2="{axis.place(high)}%" y1="50%" y2="50%"/>'
+            + "".join(f'<g class="pub">{diamond(axis.place(v))}</g>' for v in published)
+            + f'<circle class="dot" cx="{axis.place(mean)}%" cy="50%" r="5"/>'
+        )
+        said = f"{s.label}: {mean:.4g}, 95 % interval {low:.4g} to {high:.4g}"
+        said += "".join(f"; published {v:g}" for v in published)
+        shown = f"{mean:.1f}" if percent == 100 else f"{mean:.3f}"
+        rows.append(_strip_row(s.label, axis, marks, said, shown))
     return _strip(rows, axis, f"{NAMES[score]}, mean and 95 % interval")
 
 
 def time_strip(section: Section) -> str:
     """Median seconds to fit (disc) and to predict (ring), on a logarithmic axis."""
-    times = {s.method: (s.fit_seconds, s.predict_seconds) for s in section.summaries}
+    times = {s.label: (s.fit_seconds, s.predict_seconds) for s in section.summaries}
     positive = [max(t, 1e-6) for pair in times.values() for t in pair]
     axis = Axis(min(positive), max(positive), log=True)
     rows = []
@@ -95,15 +96,16 @@ def _round_step(rough: float) -> float:
 
 
 def _strip_row(name: str, axis: Axis, marks: str, said: str, shown: str) -> str:
-    lines = "".join(
-        f'<line class="grid" x1="{axis.place(v)}%" x2="{axis.place(v)}%" y1="0" y2="100%"/>'
-        for v, _ in axis.ticks()
-    )
+    lines = "".join(_upright(axis.place(v), "grid") for v, _ in axis.ticks())
     return (
         f'<div class="name">{escape(name)}</div>'
         f'<svg class="track" role="img" aria-label="{escape(said)}"><title>{escape(said)}</title>'
         f'{lines}{marks}</svg><div class="value">{shown}</div>'
     )
+
+
+def _upright(percent: float, css: str) -> str:
+    return f'<line class="{css}" x1="{percent}%" x2="{percent}%" y1="0" y2="100%"/>'
 
 
 def _strip(rows: Sequence[str], axis: Axis, label: str) -> str:
@@ -141,7 +143,7 @@ def panels(section: Section, prefix: str) -> tuple[str, str, str]:
 def _grid(section: Section, draw: Callable[[Summary], str], score: str) -> str:
     cells = []
     for s in section.summaries:
-        value, name = s.mean(score), escape(s.method)
+        value, name = s.mean(score), escape(s.label)
         text = f"{NAMES[score].removesuffix(' %')} {value:.3f}" if value == value else ""
         cells.append(
             f'<figure class="panel"><svg viewBox="-2 -2 104 104" role="img" aria-label="{name}, {text}">'
@@ -165,14 +167,14 @@ def mean_roc(summary: Summary, n: int = 101) -> np.ndarray | None:
 
 def _roc_panels(section: Section, prefix: str) -> str:
     """All curves are drawn once, in grey, and used as the ground of each panel."""
-    curves = {s.method: mean_roc(s) for s in section.summaries}
+    curves = {s.label: mean_roc(s) for s in section.summaries}
     grey = "".join(_curve(c, "other") for c in curves.values() if c is not None)
     ground = (
         f'<svg class="hidden" aria-hidden="true"><defs><g id="{prefix}">{_FRAME}{grey}</g></defs></svg>'
     )
 
     def draw(s: Summary) -> str:
-        own = curves[s.method]
+        own = curves[s.label]
         return f'<use href="#{prefix}"/>' + ("" if own is None else _curve(own, "curve"))
 
     return ground + _grid(section, draw, "auc")

@@ -1,25 +1,32 @@
-"""What records say: means, intervals, comparisons, beside the published figures."""
+"""What records say: means, intervals, comparisons, beside the published figures and what guessing gives."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import stats
 
-from skmil.records import Record
-from skmil.registry import REGISTRY, Figure, published
+from skmil._identity import agree
+from skmil.records import Answers, Record
+from skmil.registry import REGISTRY, Figure, data_known_as, published
+from skmil.report.baseline import guesses
 
 LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One method in one section: its records, and what they amount to."""
+    """One method in one section: its records, and what they amount to.
+
+    ``name`` is the method's, with what sets it apart where it is there with other settings too.
+    """
 
     method: str
     records: tuple[Record, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure, ...] = ()
+    name: str = ""
 
     def values(self, score: str) -> np.ndarray:
         """A score in each fold where it is defined."""
@@ -45,6 +52,16 @@ class Summary:
         return float(v.mean() - half), float(v.mean() + half)
 
     @property
+    def label(self) -> str:
+        """The name to show."""
+        return self.name or self.method
+
+    @property
+    def error(self) -> str | None:
+        """Why the method failed; None where it did not."""
+        return next((r.error for r in self.records if r.error is not None), None)
+
+    @property
     def fit_seconds(self) -> float:
         """Median over folds."""
         return float(np.median([r.fit_seconds for r in self.records]))
@@ -62,14 +79,19 @@ class Summary:
 
 @dataclass(frozen=True)
 class Section:
-    """All methods on one data set under one protocol, best first."""
+    """All methods on one data set under one protocol, best first, and those that failed.
+
+    ``baseline`` is what guessing the majority class, or the mean, gives on the same folds.
+    """
 
     summaries: tuple[Summary, ...]
+    failed: tuple[Summary, ...] = ()
+    baseline: Summary | None = None
 
     @property
     def first(self) -> Record:
         """Any record: data, task and protocol are the same in all."""
-        return self.summaries[0].records[0]
+        return (self.summaries or self.failed)[0].records[0]
 
     @property
     def regression(self) -> bool:
@@ -84,47 +106,105 @@ class Section:
     @property
     def score(self) -> str:
         """The score that methods are ordered and compared by."""
-        return "r2" if self.regression else "accuracy"
+        return _leading(self.first)
 
     @property
     def n_bags(self) -> int:
         """Number of bags of the data set."""
         return self.first.n_train + self.first.n_test
 
+    @cached_property
+    def rows(self) -> tuple[Summary, ...]:
+        """Methods and the baseline, best first; what ties with guessing comes before it."""
+        rows = [*self.summaries, *([] if self.baseline is None else [self.baseline])]
+        return tuple(sorted(rows, key=lambda s: -np.nan_to_num(s.mean(self.score), nan=-np.inf)))
+
     @property
     def protocol(self) -> str:
         """How it was measured, in one line."""
         r = self.first
-        repeats = max(len({x.repeat for x in s.records}) for s in self.summaries)
+        repeats = max(len({x.repeat for x in s.records}) for s in self.summaries + self.failed)
         text = f"{r.folds}-fold cross-validation"
         text += f", {repeats} repetitions" if repeats > 1 else ""
         text += ", given folds" if r.given else f", seed {r.seed}"
         return text + (", parameters by nested search" if r.nested else "")
 
+    def unfinished(self, summary: Summary) -> str:
+        """How many folds a method has, where others have more."""
+        most = max(len(s.records) for s in self.summaries)
+        return f"{len(summary.records)} of {most} folds" if len(summary.records) < most else ""
+
 
 def sections(records: Sequence[Record]) -> list[Section]:
     """Records by data set and protocol; a fold that was run twice counts once, the later one."""
-    groups: dict[tuple, dict] = defaultdict(dict)
-    for r in records:
-        group = (r.data, r.fingerprint, r.task, r.folds, r.given, r.nested, r.seed)
-        groups[group][r.method, r.repeat, r.fold] = r
-    return [_section(list(g.values())) for g in groups.values()]
+    groups: dict[tuple, list[Record]] = defaultdict(list)
+    for r in Answers(records):
+        groups[r.data, r.fingerprint, r.task, r.folds, r.given, r.nested, r.seed].append(r)
+    return [_section(g) for g in groups.values()]
 
 
 def _section(records: list[Record]) -> Section:
-    by_method = defaultdict(list)
+    by_method: dict[str, list[Record]] = defaultdict(list)
     for r in sorted(records, key=lambda r: (r.repeat, r.fold)):
         by_method[r.method].append(r)
-    score = "r2" if records[0].task == "regression" else "accuracy"
-    found = [Summary(m, tuple(rs), _figures(m, rs[0])) for m, rs in by_method.items()]
-    return Section(tuple(sorted(found, key=lambda s: (-np.nan_to_num(s.mean(score)), s.method))))
+    found = [s for m, rs in by_method.items() for s in _summaries(m, rs)]
+    done = [s for s in found if s.error is None]
+    score = _leading(records[0])
+    ordered = sorted(done, key=lambda s: (-np.nan_to_num(s.mean(score), nan=-np.inf), s.label))
+    guessed = guesses([r for s in done for r in s.records])
+    baseline = Summary(guessed[0].method, guessed) if guessed else None
+    return Section(tuple(ordered), tuple(s for s in found if s.error is not None), baseline)
+
+
+def _leading(record: Record) -> str:
+    return "r2" if record.task == "regression" else "accuracy"
+
+
+def _summaries(method: str, records: Iterable[Record]) -> list[Summary]:
+    """A summary for each estimator, revision and grid that a method was run with."""
+    variants: list[list[Record]] = []
+    for r in records:
+        same = next((v for v in variants if _one_row(v[0], r)), None)
+        if same is None:
+            variants.append([r])
+        else:
+            same.append(r)
+    names = _names(method, [v[0] for v in variants])
+    return [
+        Summary(method, tuple(v), _figures(method, v[0]), name)
+        for v, name in zip(variants, names, strict=True)
+    ]
+
+
+def _one_row(a: Record, b: Record) -> bool:
+    same = (a.estimator, a.revision, a.grid) == (b.estimator, b.revision, b.grid)
+    return same and agree(a.settings, b.settings)
+
+
+def _names(method: str, variants: list[Record]) -> list[str]:
+    """What to call the variants of a method: by the settings in which they differ."""
+    if len(variants) == 1:
+        return [method]
+    told = [
+        {"revision": r.revision, "grid": r.grid, **r.settings, "estimator": r.estimator} for r in variants
+    ]
+    differ = [k for k in told[0] if len({repr(t.get(k, "")) for t in told}) > 1]
+    shown = [k for k in differ if k != "estimator"] or differ or ["estimator"]
+    names = [f"{method} ({', '.join(_said(k, t[k]) for k in shown if k in t)})" for t in told]
+    return [n if names.count(n) == 1 else f"{n} {k}" for k, n in enumerate(names, 1)]
+
+
+def _said(name: str, value) -> str:
+    text = f"{name.rsplit('__', 1)[-1]}={value}"
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _figures(method: str, record: Record) -> tuple[Figure, ...]:
-    """Published accuracies of a method on this data set."""
+    """Published accuracies of a method on these very bags, whatever their file is called."""
     if method not in REGISTRY or record.task == "regression":
         return ()
-    return tuple(f for f in published(method) if f.data == record.data)
+    name = data_known_as(record.fingerprint)
+    return tuple(f for f in published(method) if f.data == name)
 
 
 def corrected_error(values: np.ndarray, test_ratio: float) -> float:
@@ -137,24 +217,30 @@ def corrected_error(values: np.ndarray, test_ratio: float) -> float:
     return float(np.sqrt((1 / len(values) + test_ratio) * values.var(ddof=1)))
 
 
-def corrected_ttest(a: Summary, b: Summary, score: str) -> tuple[float, float]:
+def corrected_ttest(a: Summary, b: Summary, score: str) -> tuple[float, float | None]:
     """Mean difference a - b over the folds that both have, and its two-sided p-value.
 
     The corrected resampled t-test of Nadeau and Bengio (2003).
 
     Returns
     -------
-    difference, p : p is 1 where there are fewer than two common folds or no difference at all
+    difference, p : p is None where there are fewer than two common folds, or where the difference is the
+        same in all of them: without variance there is no test
     """
     other = {(r.repeat, r.fold): r.scores.get(score) for r in b.records}
     pairs = [(r.scores.get(score), other.get((r.repeat, r.fold))) for r in a.records]
     d = np.array([x - y for x, y in pairs if x is not None and y is not None])
     if len(d) < 2:
-        return (float(d.mean()) if len(d) else float("nan")), 1.0
+        return (float(d.mean()) if len(d) else float("nan")), None
     mean, error = float(d.mean()), corrected_error(d, _test_ratio(a.records))
     if error <= 1e-12:
-        return mean, 1.0 if abs(mean) <= 1e-12 else 0.0
+        return mean, None
     return mean, float(2 * stats.t.sf(abs(mean) / error, len(d) - 1))
+
+
+def significant(p: float | None) -> bool:
+    """Whether a test finds a difference; none where there was nothing to test."""
+    return p is not None and p < LEVEL
 
 
 def _test_ratio(records) -> float:

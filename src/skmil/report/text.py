@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from skmil.records import Record
 from skmil.report.summary import Section, Summary, sections
 
-NAMES = {"accuracy": "accuracy %", "auc": "AUC", "r2": "R²", "rmse": "RMSE", "mae": "MAE"}
+NAMES = {
+    "accuracy": "accuracy %",
+    "balanced_accuracy": "balanced",
+    "auc": "AUC",
+    "r2": "R²",
+    "rmse": "RMSE",
+    "mae": "MAE",
+}
 
 
 def to_text(records: Sequence[Record]) -> str:
@@ -42,25 +49,42 @@ def title(section: Section) -> str:
 
 
 def cells(section: Section) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, one row of texts per method, and the notes that name the sources."""
+    """Header, one row of texts per method, and notes: sources, and what is not as it seems."""
     letters = source_letters(section)
     scores = shown_scores(section)
     header = ["method", *(NAMES[s] for s in scores), "fit", "predict"] + ["published"] * bool(letters)
     rows = []
-    for s in section.summaries:
-        row = [s.method, *(number(s, score) for score in scores)]
-        row += [seconds(s.fit_seconds), seconds(s.predict_seconds)]
+    for s in section.rows:
+        row = [_name(section, s), *(number(s, score) for score in scores)]
+        guess = s is section.baseline
+        row += ["", ""] if guess else [seconds(s.fit_seconds), seconds(s.predict_seconds)]
         if letters:
             row.append(" ".join(f"{f.accuracy:.1f}{letters[f.source]}" for f in s.figures))
         rows.append(row)
-    return header, rows, [f"{letter}: {source}" for source, letter in letters.items()]
+    for s in section.failed:
+        rows.append([s.label, "failed", *[""] * (len(header) - 2)])
+    return header, rows, notes(section)
+
+
+def _name(section: Section, s: Summary) -> str:
+    if s is section.baseline:
+        return f"({s.label})"
+    return s.label + ("*" if section.unfinished(s) else "")
+
+
+def notes(section: Section) -> list[str]:
+    """Sources of figures, methods that have not all folds, and why methods failed."""
+    told = [f"{letter}: {source}" for source, letter in source_letters(section).items()]
+    told += [f"* {s.label}: {w}" for s in section.summaries if (w := section.unfinished(s))]
+    return told + [f"{s.label} failed: {s.error}" for s in section.failed]
 
 
 def shown_scores(section: Section) -> list[str]:
     """The scores that have a column."""
     if section.regression:
         return ["r2", "rmse", "mae"]
-    return ["accuracy", "auc"] if section.binary else ["accuracy"]
+    known = any(len(s.values("auc")) for s in section.summaries)
+    return ["accuracy", "balanced_accuracy", *(["auc"] if known or section.binary else [])]
 
 
 def number(summary: Summary, score: str) -> str:
@@ -70,7 +94,15 @@ def number(summary: Summary, score: str) -> str:
         return "–"
     if score == "accuracy":
         return f"{100 * mean:.1f} ± {100 * sd:4.1f}"
+    if score == "balanced_accuracy":
+        return f"{100 * mean:.1f}"
     return f"{mean:.3f} ± {sd:.3f}" if score == "r2" else f"{mean:.3g}" if score != "auc" else f"{mean:.3f}"
+
+
+def is_best(section: Section, summary: Summary) -> bool:
+    """Whether a method shows the highest leading score; several may."""
+    shown = [number(s, section.score).split(" ")[0] for s in (section.summaries[0], summary)]
+    return summary is not section.baseline and shown[0] == shown[1]
 
 
 def seconds(value: float) -> str:

@@ -5,12 +5,16 @@ low-pass and two high-pass rows, so that a band has 2 x 2 coefficients. Segments
 (Wang, Li and Wiederhold 2001): k-means over the blocks, with more and more means until more do not help.
 """
 
+import math
+
 import numpy as np
 
 from skmil._jit import njit
 
 BLOCK = 4
 NAMES = ("Y", "Cr", "Cb", "HL", "LH", "HH")
+_ENOUGH = 1500  # blocks that tell how many segments there are
+_D = len(NAMES)  # a constant, so that the loops over features unroll
 
 # Rec. 601 at full range, as in JPEG: rows of R, G, B for Y, Cr and Cb.
 _COLOUR = np.array(
@@ -85,27 +89,28 @@ def _block_features(pixels, colour, wavelet):
     return out
 
 
-def segments(blocks: np.ndarray, most: int, distortion: float, drop: float) -> np.ndarray:
-    """Segment of each block (rows of ``blocks``), numbered by falling size.
+def segments(grid: np.ndarray, most: int, distortion: float, drop: float) -> np.ndarray:
+    """Segment of each block of a grid (rows, columns, 6), numbered by falling size.
 
     The number of segments grows from 2 until the mean squared distance to the nearest mean is below
     ``distortion``, or falls by less than ``drop`` times what it fell on average with the second and third
-    segment, or ``most`` are there.
+    segment, or ``most`` are there. A large grid is thinned in both directions to find that number; then the
+    means settle among all blocks.
     """
-    labels = _grow(np.ascontiguousarray(blocks, dtype=np.float64), most, distortion, drop)
-    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
-    counts = np.bincount(labels)
-    rank = np.empty(len(counts), dtype=np.int64)
-    rank[np.lexsort((first, -counts))] = np.arange(len(counts))
-    return rank[labels]
+    rows, columns, d = grid.shape
+    thin = max(1, math.isqrt(rows * columns // _ENOUGH))
+    means = _grow(np.ascontiguousarray(grid[::thin, ::thin]).reshape(-1, d), most, distortion, drop)
+    labels = _settle(grid.reshape(-1, d), means)
+    rank = np.empty(len(means), dtype=np.int64)
+    rank[np.argsort(-np.bincount(labels, minlength=len(means)), kind="stable")] = np.arange(len(means))
+    return rank[labels].reshape(rows, columns)
 
 
 @njit
 def _grow(X, most, distortion, drop):
     """k-means with one mean more at a time: the worst segment is split along its widest feature."""
-    n, d = X.shape
-    means, labels, before = np.zeros((most, d)), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    error, spread = np.zeros(most), np.zeros((most, d))
+    means, before = np.zeros((most, _D)), np.zeros((most, _D))
+    labels, error, spread = np.zeros(len(X), dtype=np.int64), np.zeros(most), np.zeros((most, _D))
     D = _lloyd(X, means, labels, 1, error, spread)
     falls, k = 0.0, 1
     while k < most and D > distortion:
@@ -113,7 +118,7 @@ def _grow(X, most, distortion, drop):
         f = spread[worst].argmax()
         if spread[worst, f] <= 0.0:
             break
-        before[:] = labels
+        before[:] = means
         means[k] = means[worst]
         means[worst, f] -= np.sqrt(spread[worst, f])
         means[k, f] += np.sqrt(spread[worst, f])
@@ -121,10 +126,18 @@ def _grow(X, most, distortion, drop):
         new = _lloyd(X, means, labels, k, error, spread)
         fall = D - new
         if k > 3 and fall < drop * falls / 2.0:
-            labels[:] = before
-            break
+            return before[: k - 1]
         falls += fall if k <= 3 else 0.0
         D = new
+    return means[:k]
+
+
+@njit
+def _settle(X, means):
+    """The segment of each row, after the means have moved to where all rows want them."""
+    k = len(means)
+    labels = np.zeros(len(X), dtype=np.int64)
+    _lloyd(X, means.copy(), labels, k, np.zeros(k), np.zeros((k, _D)))
     return labels
 
 
@@ -137,64 +150,89 @@ def _lloyd(X, means, labels, k, error, spread):
     variances in ``spread``.
     """
     n = len(X)
-    near, far, moved = np.full(n, np.inf), np.zeros(n), np.zeros(k)
-    enough = n // 500  # rows that still change; the exact fixed point is not worth its many steps
+    near, far = np.full(n, np.inf), np.zeros(n)
+    counts, sums = _sums(X, labels, k)
+    moved, most, second, first = np.zeros(k), 0.0, 0.0, 0
+    enough = n // 200  # rows that still change; the exact fixed point is not worth its many steps
     for _ in range(100):
-        changed = _assign(X, means, labels, k, near, far)
-        _move(X, means, labels, k, moved)
-        first = moved.argmax()
-        most = moved[first]
-        moved[first] = -1.0
-        second = max(moved.max(), 0.0)
-        moved[first] = most
+        changed = 0
         for i in range(n):
-            near[i] += moved[labels[i]]
-            far[i] -= second if labels[i] == first else most
+            old = labels[i]
+            near[i] += moved[old]
+            far[i] -= second if old == first else most
+            if near[i] > far[i]:
+                new = _nearest(X, means, k, i, old, near, far)
+                if new != old:
+                    _exchange(X, sums, counts, labels, i, new)
+                    changed += 1
+        first, most, second = _move(means, sums, counts, moved)
         if changed <= enough:
             break
     return _spreads(X, means, labels, k, error, spread)
 
 
 @njit
-def _assign(X, means, labels, k, near, far):
-    """Give each row its nearest mean, where the bounds leave a doubt; returns how many changed."""
-    n, d = X.shape
-    changed = 0
-    for i in range(n):
-        if near[i] <= far[i]:
+def _nearest(X, means, k, i, old, near, far):
+    """The nearest mean of row i, and its two bounds made exact; the own mean is tried first."""
+    d2 = 0.0
+    for f in range(_D):
+        d2 += (X[i, f] - means[old, f]) ** 2
+    near[i] = np.sqrt(d2)
+    if near[i] <= far[i]:
+        return old
+    best, second, at = d2, np.inf, old
+    for c in range(k):
+        if c == old:
             continue
-        best, second, at = np.inf, np.inf, 0
-        for c in range(k):
-            d2 = 0.0
-            for f in range(d):
-                d2 += (X[i, f] - means[c, f]) ** 2
-            if d2 < best:
-                second, best, at = best, d2, c
-            elif d2 < second:
-                second = d2
-        near[i], far[i] = np.sqrt(best), np.sqrt(second)
-        changed += at != labels[i]
-        labels[i] = at
-    return changed
+        d2 = 0.0
+        for f in range(_D):
+            d2 += (X[i, f] - means[c, f]) ** 2
+        if d2 < best:
+            second, best, at = best, d2, c
+        elif d2 < second:
+            second = d2
+    near[i], far[i] = np.sqrt(best), np.sqrt(second)
+    return at
 
 
 @njit
-def _move(X, means, labels, k, moved):
-    """Put each mean where its rows are; ``moved`` says how far that was."""
-    n, d = X.shape
-    counts, sums = np.zeros(k), np.zeros((k, d))
-    for i in range(n):
+def _sums(X, labels, k):
+    counts, sums = np.zeros(k), np.zeros((k, X.shape[1]))
+    for i in range(len(X)):
         counts[labels[i]] += 1.0
-        for f in range(d):
+        for f in range(X.shape[1]):
             sums[labels[i], f] += X[i, f]
-    for c in range(k):
+    return counts, sums
+
+
+@njit
+def _exchange(X, sums, counts, labels, i, new):
+    """Give row i to another segment."""
+    old = labels[i]
+    counts[old] -= 1.0
+    counts[new] += 1.0
+    for f in range(X.shape[1]):
+        sums[old, f] -= X[i, f]
+        sums[new, f] += X[i, f]
+    labels[i] = new
+
+
+@njit
+def _move(means, sums, counts, moved):
+    """Put each mean where its rows are; which moved most, how far, and how far the others at most."""
+    for c in range(len(counts)):
         moved[c] = 0.0
         if counts[c] > 0.0:
-            for f in range(d):
+            for f in range(means.shape[1]):
                 mean = sums[c, f] / counts[c]
                 moved[c] += (mean - means[c, f]) ** 2
                 means[c, f] = mean
         moved[c] = np.sqrt(moved[c])
+    first, second = moved.argmax(), 0.0
+    for c in range(len(counts)):
+        if c != first:
+            second = max(second, moved[c])
+    return first, moved[first], second
 
 
 @njit

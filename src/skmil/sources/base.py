@@ -29,7 +29,7 @@ _NOT_EXTRACTION = ("on_error", "n_jobs", "cache")
 
 
 class Extract(NamedTuple):
-    """What one thing gave: its instances, and where each lies in it."""
+    """What one thing gave: its instances, and where each lies in it, or a function that says so."""
 
     instances: Any
     parts: Any
@@ -108,7 +108,8 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         (found,) = self._things([thing])
         try:
-            return self._extract(_read(found), found).parts
+            parts = self._extract(_read(found), found).parts
+            return parts() if callable(parts) else parts
         except ImportError:
             raise
         except Exception as error:

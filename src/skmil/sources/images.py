@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from skmil.sources._blocks import BLOCK, NAMES, block_features, inertia, segments
+from skmil.sources._blocks import BLOCK, block_features, inertia, segments
 from skmil.sources._pictures import pillow, rgb
 from skmil.sources.base import BagSource, Extract, _read
 from skmil.sources.parts import Boxes, Regions
@@ -217,16 +217,13 @@ class ImageBags(BagSource):
         return _continued(pixels, BLOCK if self.cut == "segments" else self.tile)
 
     def _segments(self, pixels) -> Extract:
-        blocks = block_features(pixels)
-        rows, columns = blocks.shape[:2]
-        blocks = blocks.reshape(-1, len(NAMES))
-        labels = segments(blocks, self.max_segments, self.distortion, self.drop)
-        i, j = np.divmod(np.arange(len(labels)), columns)
+        grid = block_features(pixels)
+        rows, columns, d = grid.shape
+        map_ = segments(grid, self.max_segments, self.distortion, self.drop)
+        blocks, labels = grid.reshape(-1, d), map_.ravel()
         groups = [np.nonzero(labels == k)[0] for k in range(labels.max() + 1)]
-        table = [self._describe(blocks[g], i[g], j[g], rows, columns) for g in groups]
-        return Extract(
-            np.array(table), Regions(pixels, _over_pixels(labels.reshape(rows, columns), pixels))
-        )
+        table = [self._describe(blocks[g], *np.divmod(g, columns), rows, columns) for g in groups]
+        return Extract(np.array(table), lambda: Regions(pixels, _over_pixels(map_, pixels)))
 
     def _describe(self, blocks, i, j, rows: int, columns: int) -> np.ndarray:
         """One instance from the blocks of a segment and where they are."""
@@ -246,7 +243,7 @@ class ImageBags(BagSource):
         for top, left, bottom, right in boxes // BLOCK:
             i, j = np.mgrid[top:bottom, left:right].reshape(2, -1)
             table.append(self._describe(blocks[i, j], i, j, rows, columns))
-        return Extract(np.array(table), Boxes(pixels, boxes))
+        return Extract(np.array(table), lambda: Boxes(pixels, boxes))
 
     def _tiles(self, pixels) -> tuple[np.ndarray, np.ndarray]:
         boxes = self._boxes(pixels)

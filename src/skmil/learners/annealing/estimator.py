@@ -182,6 +182,11 @@ class AnnealedSVM(BinaryBagClassifier):
         self._keep_beliefs(bags, problem, machine.values, p)
         self._keep_machine(bags, machine, landmarks)
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return True
+
     def _decision(self, bags):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
 

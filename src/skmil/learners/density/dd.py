@@ -46,6 +46,11 @@ class _Density(BagEstimator):
             return max(e.n_iter_ for e in self.estimators_)
         return max(1, int(self.optima_.n_iter.max()))
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether the instance of largest score decides alone."""
+        return True
+
     def _probability(self, bags) -> np.ndarray:
         """e^-d of each instance under the best hypothesis."""
         return self.optima_[:1].instance_probability(bags.flat.instances).ravel()

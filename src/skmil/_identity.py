@@ -1,0 +1,105 @@
+"""What decides a result, in plain words: data, estimators with all their parameters, grids, versions."""
+
+import hashlib
+import platform
+from typing import Any
+
+import joblib
+import numba
+import numpy as np
+import sklearn
+
+from skmil._version import __version__
+from skmil.bags import Bags
+
+# Parameters that change how long a result takes, or what is printed, and nothing else.
+IDLE = ("memory", "n_jobs", "verbose")
+
+
+def fingerprint(bags: Bags, y) -> str:
+    """A hash of bags and labels, by which records know their data."""
+    return digest(bags.instances, bags.offsets, y)
+
+
+def digest(*arrays) -> str:
+    """Sixteen hexadecimal digits that tell arrays apart."""
+    found = hashlib.sha256()
+    for a in arrays:
+        parts = (a.data, a.indices, a.indptr) if hasattr(a, "indptr") else (np.asarray(a),)
+        for part in parts:
+            part = part.astype(str) if part.dtype == object else part
+            found.update(f"{part.dtype.str}{part.shape}".encode())
+            found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()[:16]
+
+
+def text_of(estimator) -> str:
+    """An estimator with all parameters that differ from their defaults, in one line."""
+    return " ".join(estimator.__repr__(N_CHAR_MAX=10**6).split())
+
+
+def settings_of(estimator) -> dict[str, Any]:
+    """All parameters by their nested names, those at their defaults included, in types that JSON has.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skmil._identity import settings_of
+    >>> settings_of(Ridge())["fit_intercept"]
+    True
+    """
+    found = estimator.get_params()
+    return {k: _setting(v) for k, v in sorted(found.items()) if k.rsplit("__", 1)[-1] not in IDLE}
+
+
+def _setting(value):
+    """A parameter; of an estimator only its class, as its own parameters have their own names."""
+    if hasattr(value, "get_params"):
+        return type(value).__name__
+    if isinstance(value, (list, tuple)):
+        return [_setting(v) for v in value]
+    return plain(value)
+
+
+def agree(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether parameters that both know are the same; one that came later had no say before."""
+    return all(b[k] == v for k, v in a.items() if k in b)
+
+
+def plain(value):
+    """The value in types that JSON gives back as they were; text for what JSON does not know."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, dict):
+        if all(isinstance(k, str) for k in value):
+            return {k: plain(v) for k, v in value.items()}
+        return "{" + ", ".join(sorted(f"{plain(k)!r}: {plain(v)!r}" for k, v in value.items())) + "}"
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and value != value:
+        return "nan"  # which would differ from itself
+    return value if isinstance(value, (str, int, float, bool, type(None))) else _described(value)
+
+
+def _described(value) -> str:
+    """Anything else as text that is the same in another process, for the same content."""
+    if isinstance(value, np.ndarray):
+        return f"array {digest(value)}"
+    if isinstance(value, Bags):
+        return f"Bags {digest(value.instances, value.offsets)}"
+    if hasattr(value, "get_params"):
+        return f"{type(value).__name__}({settings_of(value)})"
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{type(value).__qualname__} {joblib.hash(value)}"
+
+
+def versions() -> dict[str, str]:
+    """Of skmil and of what it computes with."""
+    return {
+        "skmil": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+    }

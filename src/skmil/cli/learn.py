@@ -1,0 +1,203 @@
+"""Verbs about models: fit, predict, explain."""
+
+import csv
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from skmil._folds import task_of
+from skmil._scores import decision_values
+from skmil.cli import Interrupted
+from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
+from skmil.cli.support import check_folder, err, load, out, plain_table, settings
+from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
+from skmil.formats._files import replacing
+from skmil.inspection import explain as explain_bag
+from skmil.inspection import explain_all, explain_parts, page, plot_instances
+from skmil.learners import BagPipeline
+from skmil.persistence import load_model, save_model
+from skmil.preprocessing import BagImputer
+from skmil.registry import method
+
+PICTURES = (".png", ".svg", ".pdf")
+Output = Annotated[str | None, typer.Option("--out", help="CSV file; the screen without it, or for '-'.")]
+
+
+@reads
+def fit(
+    data: Data,
+    model: Annotated[Path, typer.Argument(help="Where to write the model.")],
+    read: Reading,
+    name: Name = "MI-Kernel",
+    set_: Settings = None,
+    task: Task = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Calibrate probabilities.")] = False,
+    impute: Impute = None,
+) -> None:
+    """Fit a method on all bags or things and write the model; `skmil predict` reads it.
+
+    `--set source__key=value` sets a parameter of what turns things into bags; the model holds it.
+    """
+    check_folder(model)
+    of_source, of_method = split_settings(settings(set_ or []))
+    bunch = load(data, read, missing=impute is not None, of_source=of_source)
+    estimator = method(name, task or task_of(bunch.target), probability=proba, **of_method)
+    if impute is not None:
+        estimator = BagPipeline([("impute", BagImputer(impute)), ("method", estimator)])
+        _tell_missing(bunch.data, impute)
+    with _working(f"fitting {name} on {len(bunch.data)} bags", f"{model} was not written"):
+        fitted = fitted_with_source(bunch, estimator)
+    save_model(fitted, model)
+    out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags", highlight=False, soft_wrap=True)
+
+
+@reads
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that `skmil fit` wrote.")],
+    data: Data,
+    read: Reading,
+    target: Output = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+) -> None:
+    """Predict the label of each bag: id, prediction and decision value, as CSV."""
+    if target not in (None, "-"):
+        check_folder(Path(target))
+    source, fitted = split_model(load_model(model))
+    if proba and not hasattr(fitted, "predict_proba"):
+        raise ValueError(f"{model} has no probabilities; fit it again with --proba")
+    bags = _new_bags(source, fitted, data, read).data
+    columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
+    scores = decision_values(fitted, bags)
+    if scores is not None:
+        columns["score"] = [f"{v:.6g}" for v in scores]
+    if proba:
+        P = fitted.predict_proba(bags)
+        columns |= {f"P({c})": [f"{p:.4f}" for p in P[:, k]] for k, c in enumerate(fitted.classes_)}
+    with _csv(target) as file:
+        rows = zip(*columns.values(), strict=True)
+        csv.writer(file, lineterminator="\n").writerows([list(columns), *rows])
+    if target not in (None, "-", "/dev/stdout"):
+        out.print(f"{target}: {len(bags)} predictions", highlight=False, soft_wrap=True)
+
+
+@reads
+def explain(
+    model: Annotated[Path, typer.Argument(help="A model that `skmil fit` wrote.")],
+    data: Data,
+    read: Reading,
+    bag_id: Annotated[str | None, typer.Option("--id", help="Id of one bag; all without it.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture (.png, .svg, .pdf) of this bag.")] = None,
+    top: Annotated[int, typer.Option(help="How many instances to list, from both ends.", min=1)] = 10,
+    html: Annotated[Path | None, typer.Option(help="Page that shows the things themselves.")] = None,
+) -> None:
+    """Say which instances speak for the prediction of a bag, and which against it."""
+    if plot is not None:
+        check_folder(plot)
+        if plot.suffix.lower() not in PICTURES:
+            raise ValueError(f"{plot}: give a name that ends in {', '.join(PICTURES)}")
+        if bag_id is None:
+            raise ValueError("--plot draws one bag; name it with --id")
+    if html is not None:
+        check_folder(html)
+    source, fitted = split_model(load_model(model))
+    bunch = _new_bags(source, fitted, data, read)
+    names = bunch.get("instance_names")
+    if html is not None:
+        chosen = range(len(bunch.data)) if bag_id is None else [_find_bag(bunch.data, bag_id)]
+        _save_page(source, fitted, bunch, list(chosen), html)
+        return
+    if bag_id is None:
+        _explain_all(fitted, bunch.data, names)
+        return
+    i = _find_bag(bunch.data, bag_id)
+    print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
+    if plot is not None:
+        _save_plot(fitted, bunch.data, i, names, plot)
+
+
+def _new_bags(source, fitted, data: str, read: Reading):
+    """Bags to predict: labels do not matter, missing values do not where the model fills them in."""
+    if source is not None:
+        return load_like(source, data)
+    first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
+    return load(data, read, labelled=False, missing=isinstance(first, BagImputer), labels=False)
+
+
+def _explain_all(fitted, bags, names) -> None:
+    """One line per bag: the instance that speaks most for its prediction."""
+    told = explain_all(fitted, bags, names=names)
+    kind = "raises the prediction most" if told[0].regression else "speaks most for it"
+    table = plain_table(
+        "bag", "prediction", "decision", "instances", kind, "by", left=("bag", "prediction")
+    )
+    for e in told:
+        k = int(e.order[0])
+        mark = " (witness)" if k == e.witness else ""
+        decision = "" if e.decision is None else f"{e.decision:.3g}"
+        prediction = f"{e.prediction:.4g}" if e.regression else str(e.prediction)
+        count = str(len(e.support))
+        table.add_row(str(e.bag), prediction, decision, count, e.names[k] + mark, f"{e.support[k]:.3g}")
+    out.print(table)
+
+
+def _find_bag(bags, bag_id: str) -> int:
+    ids = bags.ids.astype(str).tolist()
+    with suppress(ValueError):
+        return ids.index(bag_id)
+    some = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
+    raise ValueError(f"no bag {bag_id!r}; there are {some}")
+
+
+def _save_plot(fitted, bags, i, names, path: Path) -> None:
+    os.environ["MPLBACKEND"] = "Agg"  # a file needs no screen
+    ax = plot_instances(fitted, bags, i, names=names)
+    with replacing(path, "wb") as file:
+        ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    out.print(f"plot: {path}", highlight=False, soft_wrap=True)
+
+
+def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
+    """The explanations of some bags; things are shown themselves."""
+    parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
+    told = explain_parts(fitted, bunch.data[chosen], parts)
+    with replacing(path) as file:
+        file.write(page(told))
+    out.print(f"page: {path}", highlight=False, soft_wrap=True)
+
+
+def _tell_missing(bags, strategy: str) -> None:
+    """Say what is missing and what stands in for it."""
+    gone = np.isnan(bags.to_dense().instances)
+    features = np.flatnonzero(gone.any(axis=0))
+    what = "none is missing" if not len(features) else f"{gone.sum()} values in {len(features)} features"
+    err.print(f"missing values: {what}; the {strategy} of the training instances", highlight=False)
+
+
+@contextmanager
+def _csv(target: str | None) -> Iterator:
+    """The screen, or a file that appears when it is whole."""
+    if target in (None, "-"):
+        yield sys.stdout
+        sys.stdout.flush()
+    else:
+        with replacing(Path(str(target))) as file:
+            yield file
+
+
+@contextmanager
+def _working(what: str, otherwise: str) -> Iterator[None]:
+    """Show that something is under way; Ctrl-C ends it with a word."""
+    try:
+        if not err.is_terminal:
+            yield
+            return
+        with err.status(f"{what} ..."):
+            yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; {otherwise}") from None
