@@ -21,7 +21,7 @@ SCALES = {
     ),
     # Free amino acid in g per 100 g of water at 25 °C: Belitz, Grosch & Schieberle, Food Chemistry, table
     # 1.4 (Met and Ser as DL); R, N, Q, T: CRC Handbook of Chemistry and Physics, "Properties of amino
-    # acids"; C, K, which both tables call very soluble: Yalkowsky & He, Handbook of Aqueous Solubility Data.
+    # acids"; C, K, "very soluble" in both: Yalkowsky & He, Handbook of Aqueous Solubility Data.
     "solubility": (
         16.51, 18.26, 2.51, 0.5, 27.7, 4.2, 0.843, 24.99, 4.29, 4.117,
         2.19, 100.0, 3.381, 2.965, 162.3, 5.023, 9.81, 1.136, 0.045, 8.85,

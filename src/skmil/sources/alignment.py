@@ -3,11 +3,12 @@
 from functools import cache
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 LIKE = {"U": "C", "O": "K", "J": "L"}  # letters that the matrices lack, and the closest they have
 
 
-class PairwiseAlignment:
+class PairwiseAlignment(BaseEstimator):
     """Positions from the alignment of each pair of sequences, for ``BoxKernel(align=PairwiseAlignment())``.
 
     A position in the sequence means little after insertions and deletions, and one alignment of all
