@@ -19,9 +19,9 @@ SCALES = {
         1.8, -4.5, -3.5, -3.5, 2.5, -3.5, -3.5, -0.4, -3.2, 4.5,
         3.8, -3.9, 1.9, 2.8, -1.6, -0.8, -0.7, -0.9, -1.3, 4.2,
     ),
-    # Free amino acid in g per 100 g of water at 25 °C: Belitz, Grosch & Schieberle, Food Chemistry, table 1.4
-    # (Met and Ser as DL); R, N, Q, T: CRC Handbook of Chemistry and Physics, "Properties of amino acids";
-    # C, K, which both tables call very soluble: Yalkowsky & He, Handbook of Aqueous Solubility Data.
+    # Free amino acid in g per 100 g of water at 25 °C: Belitz, Grosch & Schieberle, Food Chemistry, table
+    # 1.4 (Met and Ser as DL); R, N, Q, T: CRC Handbook of Chemistry and Physics, "Properties of amino
+    # acids"; C, K, "very soluble" in both: Yalkowsky & He, Handbook of Aqueous Solubility Data.
     "solubility": (
         16.51, 18.26, 2.51, 0.5, 27.7, 4.2, 0.843, 24.99, 4.29, 4.117,
         2.19, 100.0, 3.381, 2.965, 162.3, 5.023, 9.81, 1.136, 0.045, 8.85,
@@ -49,6 +49,7 @@ SCALES = {
 }  # fmt: skip
 # Letters that stand for one of two, and the two rare amino acids by their closest relatives.
 STANDS_FOR = {"B": "DN", "Z": "EQ", "J": "IL", "U": "C", "O": "K"}
+LETTERS = set("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 GAPS = "-."
 NUCLEOTIDES = set("ACGTUN")
 LEAST_DNA = 12  # letters before a word of A, C, G and T alone is taken for DNA
@@ -69,7 +70,8 @@ def table(indices: dict[str, dict[str, float]]) -> np.ndarray:
 def residues(text: str, unknown: str) -> tuple[str, np.ndarray, np.ndarray]:
     """Letters of a sequence in capitals, where each stands in the text, and its column, gaps counted.
 
-    White space does not count; stops at the end, and gaps, are no residues. What else is no letter, and DNA, is refused.
+    White space does not count; stops at the end, and gaps, are no residues. What else is no letter, and
+    DNA, is refused.
     """
     kept = [(i, c) for i, c in enumerate(text.upper()) if not c.isspace()]
     while kept and kept[-1][1] == "*":
@@ -84,19 +86,18 @@ def residues(text: str, unknown: str) -> tuple[str, np.ndarray, np.ndarray]:
 def _check_letters(letters: str, places: np.ndarray, unknown: str) -> None:
     if not letters:
         raise BadThing("it holds no residues")
-    refused = None if letters.isascii() and letters.isalpha() and unknown != "raise" else unknown
-    if refused is not None:
-        allowed = set(AMINO_ACIDS) if unknown == "raise" else set("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        for letter, place in zip(letters, places, strict=True):
-            if letter not in allowed:
-                what = "a stop" if letter == "*" else f"{letter!r}, which is no amino acid,"
-                raise BadThing(f"it holds {what} at character {place}")
+    allowed = set(AMINO_ACIDS) if unknown == "raise" else LETTERS
+    strange = next((k for k, c in enumerate(letters) if c not in allowed), None)
+    if strange is not None:
+        stop = letters[strange] == "*"
+        what = "a stop" if stop else f"{letters[strange]!r}, which is no amino acid,"
+        raise BadThing(f"it holds {what} at character {places[strange]}")
     if len(letters) >= LEAST_DNA and set(letters) <= NUCLEOTIDES and len(set(letters) - {"N"}) > 2:
         raise BadThing("it looks like DNA or RNA; translate it into amino acids first")
 
 
 def smooth(values: np.ndarray, sigma: float) -> np.ndarray:
-    r"""Gaussian mean along the sequence, :math:`\sum_j w_{ij} v_j / \sum_j w_{ij}`, over four sigma a side."""
+    r"""Gaussian mean along the sequence, :math:`\sum_j w_{ij} v_j / \sum_j w_{ij}`, to four sigma."""
     if sigma == 0:
         return values
     reach = int(np.ceil(4 * sigma))

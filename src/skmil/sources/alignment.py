@@ -1,17 +1,20 @@
-"""Coordinates of each pair of sequences from their own alignment, as Tao et al. (2008, section 8.3) propose."""
+"""Coordinates of a pair of sequences from its alignment, as Tao et al. (2008, section 8.3) propose."""
+
+from functools import cache
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 LIKE = {"U": "C", "O": "K", "J": "L"}  # letters that the matrices lack, and the closest they have
 
 
-class PairwiseAlignment:
+class PairwiseAlignment(BaseEstimator):
     """Positions from the alignment of each pair of sequences, for ``BoxKernel(align=PairwiseAlignment())``.
 
     A position in the sequence means little after insertions and deletions, and one alignment of all
     sequences is hard to come by; that of two is easy. The letters of both bags are aligned, and each
-    residue's position becomes its column in that alignment. The letter itself is set to 0 for all, so that it
-    multiplies every count by the same factor and tells nothing.
+    residue's position becomes its column in that alignment. The letter itself is set to 0 for all, so that
+    it multiplies every count by the same factor and tells nothing.
 
     Parameters
     ----------
@@ -26,8 +29,8 @@ class PairwiseAlignment:
 
     Notes
     -----
-    The same two sequences have the same alignment in either order. A kernel with a coordinate system for each
-    pair need not be positive semidefinite. Time is that of Biopython's aligner: the product of both
+    The same two sequences have the same alignment in either order. A kernel with a coordinate system for
+    each pair need not be positive semidefinite. Time is that of Biopython's aligner: the product of both
     lengths, below a millisecond for 200 residues.
 
     Examples
@@ -75,17 +78,20 @@ class PairwiseAlignment:
 
     def _columns(self, p: str, q: str) -> list[np.ndarray]:
         """Column of each residue in the alignment of two sequences."""
-        alignment = self._aligner().align(p, q)[0]
-        indices = alignment.indices
-        return [np.flatnonzero(row >= 0).astype(float) for row in indices]
+        aligner = _aligner(self.matrix, self.open_gap, self.extend_gap, self.end_gap)
+        return [np.flatnonzero(row >= 0).astype(float) for row in aligner.align(p, q)[0].indices]
 
-    def _aligner(self):
-        try:
-            from Bio.Align import PairwiseAligner, substitution_matrices
-        except ImportError:
-            raise ImportError("PairwiseAlignment needs Biopython: pip install skmil[sequences]") from None
-        aligner = PairwiseAligner(mode="global")
-        aligner.substitution_matrix = substitution_matrices.load(self.matrix)
-        aligner.open_gap_score, aligner.extend_gap_score = self.open_gap, self.extend_gap
-        aligner.end_gap_score = self.end_gap
-        return aligner
+
+@cache
+def _aligner(matrix: str, open_gap: float, extend_gap: float, end_gap: float):
+    """Biopython's aligner, made once: its matrix is read from a file."""
+    try:
+        from Bio.Align import PairwiseAligner, substitution_matrices
+    except ImportError:
+        raise ImportError("PairwiseAlignment needs Biopython: pip install skmil[sequences]") from None
+    if matrix not in substitution_matrices.load():
+        raise ValueError(f"matrix is {matrix!r}; Biopython has {', '.join(substitution_matrices.load())}")
+    aligner = PairwiseAligner(mode="global")
+    aligner.substitution_matrix = substitution_matrices.load(matrix)
+    aligner.open_gap_score, aligner.extend_gap_score, aligner.end_gap_score = open_gap, extend_gap, end_gap
+    return aligner

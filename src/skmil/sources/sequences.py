@@ -1,4 +1,4 @@
-"""Proteins as bags of residues, as Tao et al. (IEEE TPAMI 2008, section 8.3) made them of Trx-fold proteins."""
+"""Proteins as bags of residues, as Tao et al. (IEEE TPAMI 2008, section 8.3) made them."""
 
 import re
 from io import StringIO
