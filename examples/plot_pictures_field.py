@@ -3,8 +3,8 @@ A field and no sky, and the picture that explains itself
 ========================================================
 
 Positive is a field without sky: task "Conjunctive" of Tao et al. (2008), Table 7. Again something must be
-absent. The source and the method are one pipeline that takes pictures, and what it has learned can be shown on a
-picture itself: which regions speak for the prediction, and which against it.
+absent. The source and the method are one pipeline that takes pictures, and what it has learned can be
+shown on a picture itself: which regions speak for the prediction, and which against it.
 """
 
 import matplotlib.pyplot as plt

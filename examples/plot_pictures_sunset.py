@@ -2,9 +2,10 @@
 From pictures to bags: sunsets
 ==============================
 
-A picture is cut into segments of like colour and texture, and each segment is an instance: this is how Tao et
-al. (2008) turned photographs into bags. The photographs were never published, so the ones here are painted.
-Whether a picture shows a sunset can be told from one segment, an orange sky, so every method does well.
+A picture is cut into segments of like colour and texture, and each segment is an instance: this is how
+Tao et al. (2008) turned photographs into bags. The photographs were never published, so the ones here are
+painted. Whether a picture shows a sunset can be told from one segment, an orange sky, so every method does
+well.
 """
 
 import matplotlib.pyplot as plt

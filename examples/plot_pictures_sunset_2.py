@@ -2,10 +2,11 @@
 A sunset without a sun
 ======================
 
-Positive is a sunset whose sun is hidden; sunsets with the sun in view are negative, like all other pictures. No
-segment makes a picture positive: the orange sky must be there and the sun must not. Diverse Density looks for a
-point that positive bags come near and negative ones stay away from, and there is none. Boxes that a bag must
-*miss* count for the box kernels like those it must hit. This is task "Sunset 2" of Tao et al. (2008), Table 7.
+Positive is a sunset whose sun is hidden; sunsets with the sun in view are negative, like all other
+pictures. No segment makes a picture positive: the orange sky must be there and the sun must not. Diverse
+Density looks for a point that positive bags come near and negative ones stay away from, and there is none.
+Boxes that a bag must *miss* count for the box kernels like those it must hit. This is task "Sunset 2" of
+Tao et al. (2008), Table 7.
 """
 
 import matplotlib.pyplot as plt

@@ -251,6 +251,7 @@ def test_sixteen_bits_are_scaled_not_cut():
     assert np.array_equal(bag(deep), bag(grey))
     assert np.array_equal(bag(encoded(deep)), bag(grey))
     assert np.array_equal(bag(encoded(deep, "TIFF")), bag(grey))
+    assert np.array_equal(bag(Image.fromarray(grey).convert("I")), bag(grey))
 
 
 def test_an_animation_is_its_first_frame():
@@ -395,6 +396,8 @@ def test_a_pipeline_is_cross_validated_on_paths(tmp_path):
     model = make_pipeline(ImageBags(), skmil.method("MI-Kernel"))
     assert cross_val_score(model, paths, y, cv=4).mean() > 0.8
     assert cross_val_score(model, np.array([str(p) for p in paths]), y, cv=4).mean() > 0.8
+    model = make_pipeline(ImageBags(), skmil.method("auto"))
+    assert cross_val_score(model, paths, y, cv=2).mean() > 0.6
 
 
 def test_pillow_is_asked_for_by_name(monkeypatch):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -252,3 +253,24 @@ def test_a_clone_says_the_same_and_warnings_do_not_hide(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         source.fit_transform(["good"])
+
+
+def _fill(folder, start):
+    source = Words(cache=folder, n_jobs=2)
+    texts = [f"word {i}" for i in range(start, start + 60)]
+    return source.fit_transform(texts).sizes.sum()
+
+
+def test_processes_share_a_cache(tmp_path):
+    done = Parallel(n_jobs=3)(delayed(_fill)(tmp_path, 20 * k) for k in range(6))
+    assert done == [120] * 6
+    assert DiskCache(tmp_path).db.execute("SELECT count(*) FROM kept").fetchone() == (160,)
+
+
+def test_what_the_disk_does_not_take_is_said_and_read_again(tmp_path):
+    cache = DiskCache(tmp_path)
+    cache.db.execute("PRAGMA query_only=ON")
+    with pytest.warns(RuntimeWarning, match="not kept"):
+        cache.put("a", b"1")
+    assert cache.get("a") is None
+    cache.close()

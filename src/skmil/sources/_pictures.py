@@ -89,7 +89,10 @@ def _flat(image):
     """8-bit RGB: 16 bit scaled down, transparent pixels on white."""
     Image = pillow()
     if image.mode.startswith(("I", "F")):
-        return _from_array(np.asarray(image), sixteen=image.mode.startswith("I"))
+        values = np.asarray(image)
+        # Mode I has 32 bits and holds what a PNG has in 16, or 8 bits that someone converted.
+        sixteen = ";16" in image.mode or image.format == "PNG" or (image.mode == "I" and values.max() > 255)
+        return _from_array(values, sixteen)
     if "A" in image.mode or "a" in image.mode or "transparency" in image.info:
         image = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")

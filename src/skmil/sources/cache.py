@@ -68,9 +68,12 @@ class DiskCache:
             ) from None
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, or ``None``."""
-        with self.lock:
-            row = self.db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
+        """The bytes of a key, or ``None``, also where another process keeps us waiting too long."""
+        try:
+            with self.lock:
+                row = self.db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
+        except sqlite3.OperationalError:
+            return None
         return None if row is None else row[0]
 
     def put(self, key: str, value: bytes) -> None:
