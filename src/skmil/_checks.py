@@ -325,7 +325,7 @@ def is_table(X) -> bool:
         return False
     if isinstance(X, (list, tuple)):
         return is_list_of_rows(X)
-    return sparse.issparse(X) or is_frame(X) or np.ndim(X) == 2
+    return sparse.issparse(X) or is_frame(X) or np.asarray(X).ndim == 2
 
 
 def as_index(key):

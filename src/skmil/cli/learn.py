@@ -34,7 +34,7 @@ def fit(
     data: Data,
     model: Annotated[Path, typer.Argument(help="Where to write the model.")],
     read: Reading,
-    name: Name = "MI-Kernel",
+    name: Name = "auto",
     set_: Settings = None,
     task: Task = None,
     proba: Annotated[bool, typer.Option("--proba", help="Calibrate probabilities.")] = False,
@@ -60,6 +60,8 @@ def fit(
     sided = len(known) == 2 and hasattr(fitted, "positive_")
     note = f"; the positive class is {known[fitted.positive_]}" if sided else ""
     out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags{note}", highlight=False, soft_wrap=True)
+    if hasattr(estimator, "leaderboard_"):
+        _show_leaderboard(estimator.leaderboard_)
 
 
 @reads
@@ -124,6 +126,14 @@ def explain(
     print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
+
+
+def _show_leaderboard(rows: list[dict]) -> None:
+    """What was tried, and what it weighs."""
+    table = plain_table("part", "weight", "seconds", "", left=("",))
+    for row in rows:
+        table.add_row(row["part"], f"{row['weight']:.2f}", f"{row['seconds']:.2f}", row["note"])
+    out.print(table)
 
 
 def _label(y, text: str | None):

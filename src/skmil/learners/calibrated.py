@@ -17,8 +17,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
 
     with the decision values f of bags that were left out: the whole method, scaling included, is fitted
     again in each of ``cv`` inner folds. More than two classes have a sigmoid each, normalised. The label
-    predicted is that of the largest probability; decision values, instance scores and learned attributes
-    are those of the method fitted on all bags.
+    predicted is that of the largest probability; instance scores and learned attributes are those of the
+    method fitted on all bags.
 
     Cost: ``cv`` + 1 fits.
 
@@ -73,19 +73,23 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
 
     def predict_proba(self, X) -> np.ndarray:
         """Calibrated probability of each class, in the order of ``classes_``."""
-        return self.calibrated_.predict_proba(self._checked(X))
+        bags = self._checked(X)
+        return self.calibrated_.predict_proba(bags)
 
     def predict(self, X) -> np.ndarray:
         """The most probable label of each bag."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        won = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[won]
 
     def decision_function(self, X) -> np.ndarray:
-        """Decision values of the method fitted on all bags."""
-        return self.estimator_.decision_function(self._checked(X))
+        """Log-odds of ``classes_[1]``; logarithms of the probabilities if there are more classes."""
+        P = np.clip(self.predict_proba(X), 1e-12, 1.0)
+        return np.log(P[:, 1] / P[:, 0]) if P.shape[1] == 2 else np.log(P)
 
     def score_instances(self, X) -> list[np.ndarray]:
         """Instance scores of the method fitted on all bags."""
-        return self.estimator_.score_instances(self._checked(X))
+        bags = self._checked(X)
+        return self.estimator_.score_instances(bags)
 
     @property
     def has_witness(self) -> bool:

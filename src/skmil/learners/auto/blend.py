@@ -1,10 +1,12 @@
 r"""A sum of kernels, weighted by how well they suit the labels (Cristianini et al., NIPS 2001)."""
 
 import time
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._random import random_key
@@ -119,12 +121,14 @@ class BlendKernel(BagKernel):
             K = self._try(part, bags, y, end)
             if K is not None:
                 grams.append(K)
-        if not grams:
-            told = "; ".join(f"{row['part']}: {row['note']}" for row in self.leaderboard_)
-            raise ValueError(f"no part of the blend could be fitted ({told}); raise time_budget")
+        if not grams and any(row["note"].startswith("failed") for row in self.leaderboard_):
+            told = "; ".join(f"{row['part']} {row['note']}" for row in self.leaderboard_)
+            raise ValueError(f"no part of the blend could be fitted: {told}")
+        if not grams:  # nothing tells these bags apart, so that all there is to learn are shares of classes
+            grams = [np.zeros((len(bags), len(bags)))]
         self.grams_ = grams
         weights = weigh(grams, y)
-        for m, w in zip(self.members_, weights, strict=True):
+        for m, w in zip(self.members_, weights, strict=False):
             m.factor *= w
         self.gram_ = blended(grams, weights)
         self._rank(weights)
@@ -140,7 +144,10 @@ class BlendKernel(BagKernel):
             return None
         try:
             kernel = clone(part.kernel)
-            K = kernel.fit_transform(self._scale(part.scaling, bags), y)
+            with warnings.catch_warnings():
+                # Few or equal instances make a mixture warn; the part then weighs what it is worth.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                K = kernel.fit_transform(self._scale(part.scaling, bags), y)
             shift = K.mean(axis=0)
             K = K - shift - shift[:, None] + shift.mean()
             variance = np.trace(K) / n
@@ -155,7 +162,7 @@ class BlendKernel(BagKernel):
         return K / variance
 
     def _rank(self, weights) -> None:
-        by_name = dict(zip((m.name for m in self.members_), weights, strict=True))
+        by_name = {m.name: w for m, w in zip(self.members_, weights, strict=False)}
         for row in self.leaderboard_:
             row["weight"] = float(by_name.get(row["part"], 0.0))
         self.leaderboard_.sort(key=lambda row: -row["weight"])

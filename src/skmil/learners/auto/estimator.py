@@ -97,12 +97,8 @@ class AutoClassifier(_Auto, BagClassifier):
 
     def predict_proba(self, X) -> np.ndarray:
         """Calibrated probability of each class, in the order of ``classes_``."""
-        check_is_fitted(self)
-        return self._proba(self._decisions(check_bags(self, X, reset=False)))
-
-    def predict(self, X) -> np.ndarray:
-        """The most probable label of each bag."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        P = np.exp(_columns_of(self.decision_function(X)))
+        return P / P.sum(axis=1, keepdims=True)
 
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
@@ -114,7 +110,8 @@ class AutoClassifier(_Auto, BagClassifier):
         bags = check_bags(self, X, reset=False)
         if len(self.classes_) > 2 or self.landmarks_ is not None:
             return leave_one_out(self._decisions, bags)
-        return self.kernel_.contributions(bags, self.svm_.dual_coef_.ravel())
+        slope = -self.sigmoids_[0, 0]
+        return self.kernel_.contributions(bags, slope * self.svm_.dual_coef_.ravel())
 
     def _fit_classes(self, bags, codes, w):
         K = self._fit_blend(bags, codes)
@@ -147,17 +144,17 @@ class AutoClassifier(_Auto, BagClassifier):
         return np.array([platt(d, t, w) for d, t in zip(left_out.T, targets.T, strict=True)])
 
     def _decisions(self, bags):
+        """Log-odds of ``classes_[1]``, or the logarithm of each class's probability up to a constant."""
+        z = -(self.sigmoids_[:, 0] * _table(self._margins(bags)) + self.sigmoids_[:, 1])
+        return z.ravel() if len(self.classes_) == 2 else -np.logaddexp(0, -z)
+
+    def _margins(self, bags) -> np.ndarray:
+        """Decision values of the machine."""
         if self.landmarks_ is not None:
             return self.svm_.decision_function(self._features(bags))
         K = np.zeros((len(bags), self.n_bags_))
         K[:, self.svm_.support_] = self.kernel_.transform(bags)
         return self.svm_.decision_function(K)
-
-    def _proba(self, decisions) -> np.ndarray:
-        P = expit(-(self.sigmoids_[:, 0] * _table(decisions) + self.sigmoids_[:, 1]))
-        if P.shape[1] == 1:
-            return np.hstack([1 - P, P])
-        return P / np.maximum(P.sum(axis=1, keepdims=True), 1e-300)
 
 
 class AutoRegressor(_Auto, BagRegressor):
@@ -246,6 +243,13 @@ def _linear() -> LinearSVC:
 
 def _columns(classes) -> int:
     return 1 if len(classes) == 2 else len(classes)
+
+
+def _columns_of(decisions: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities, up to a constant for each row."""
+    if decisions.ndim == 2:
+        return decisions - decisions.max(axis=1, keepdims=True)
+    return np.column_stack([-np.logaddexp(0, decisions), -np.logaddexp(0, -decisions)])
 
 
 def _table(decisions: np.ndarray) -> np.ndarray:

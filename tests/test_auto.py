@@ -1,0 +1,202 @@
+"""The estimator that needs no choice: what it blends, what it says, and that nothing stops it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import brier_score_loss
+
+import skmil
+from skmil import Bags
+from skmil.cli import main
+from skmil.formats import write_bags
+from skmil.learners import AutoClassifier, AutoRegressor, BlendKernel
+from skmil.learners.auto import blend, estimator
+from skmil.learners.auto.blend import alignment
+from tests.test_explanation import planted
+
+
+def noise(n, seed, d=3, share=0.5):
+    rng = np.random.default_rng(seed)
+    y = (np.arange(n) < share * n).astype(int)
+    return Bags.from_list([rng.normal(size=(rng.integers(1, 6), d)) for _ in y]), y
+
+
+def test_alignment_is_the_cosine_of_matrices():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(12, 12))
+    H = np.eye(12) - 1 / 12
+    K = H @ A @ A.T @ H
+    for y in (rng.integers(0, 3, 12), rng.normal(size=12)):
+        ideal = np.outer(y, y) if y.dtype.kind == "f" else (y[:, None] == y).astype(float)
+        L = H @ ideal @ H
+        expected = (K * L).sum() / np.linalg.norm(K) / np.linalg.norm(L)
+        assert alignment(K, y) == pytest.approx(max(0, expected), rel=1e-9)
+
+
+def test_the_blend_is_the_weighted_sum_of_its_parts(toy):
+    X, y = toy
+    k = BlendKernel(random_state=0)
+    K = k.fit_transform(X, y)
+    H = np.eye(len(X)) - 1 / len(X)
+    total = np.zeros_like(K)
+    weights = {row["part"]: row["weight"] for row in k.leaderboard_}
+    for m in k.members_:
+        part = H @ m.kernel(k.scalers_[m.scaling].transform(X)) @ H
+        total += weights[m.name] * part / (np.trace(part) / len(X))
+    assert_allclose(K, total, atol=1e-9)
+    assert sum(weights.values()) == pytest.approx(1)
+    rows = k.transform(X)
+    assert_allclose(rows - rows.mean(axis=1, keepdims=True), K, atol=1e-9)
+
+
+def test_instance_scores_add_up_where_views_are_sums(toy, monkeypatch):
+    X, y = toy
+    monkeypatch.setattr(
+        blend, "parts_for", lambda bags, seed: _only(bags, seed, ("set kernel", "isolation"))
+    )
+    model = AutoClassifier().fit(X, y)
+    total = np.array([s.sum() for s in model.score_instances(X)])
+    rest = model.decision_function(X) - total
+    assert_allclose(rest, rest[0], atol=1e-8)
+
+
+def _only(bags, seed, names):
+    from skmil.learners.auto.parts import parts_for
+
+    return [p for p in parts_for(bags, seed) if p.name.startswith(names)]
+
+
+def test_the_planted_instance_is_found():
+    X, y, _ = planted(0, 120)
+    T, truth, place = planted(1, 60)
+    model = AutoClassifier().fit(X, y)
+    assert model.score(T, truth) > 0.95
+    scores = model.score_instances(T)
+    assert np.mean([scores[i].argmax() == place[i] for i in np.flatnonzero(truth)]) > 0.9
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_without_signal_probabilities_are_the_base_rate(share):
+    X, y = noise(120, 0, share=share)
+    T, _ = noise(60, 1)
+    P = AutoClassifier().fit(X, y).predict_proba(T)[:, 1]
+    assert abs(P.mean() - y.mean()) < 0.1 and P.std() < 0.12
+
+
+def test_probabilities_are_calibrated():
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        level = rng.normal(size=n)
+        X = Bags.from_list([rng.normal(v, 0.5, size=(4, 2)) for v in level])
+        return X, (rng.random(n) < 1 / (1 + np.exp(-1.5 * level))).astype(int), level
+
+    X, y, _ = draw(200)
+    T, truth, _ = draw(400)
+    P = AutoClassifier().fit(X, y).predict_proba(T)[:, 1]
+    assert brier_score_loss(truth, P) < brier_score_loss(truth, np.full(400, y.mean())) - 0.02
+    for low, high in ((0.0, 0.35), (0.35, 0.65), (0.65, 1.0)):
+        inside = (low <= P) & (high > P)
+        assert abs(truth[inside].mean() - P[inside].mean()) < 0.15
+
+
+def test_the_most_probable_class_is_predicted(toy):
+    X, y = toy
+    for labels in (y, np.arange(40) % 3):
+        model = AutoClassifier().fit(X, labels)
+        P = model.predict_proba(X)
+        assert_allclose(P.sum(axis=1), 1)
+        assert_array_equal(model.predict(X), model.classes_[P.argmax(axis=1)])
+
+
+class TestAnyData:
+    def test_sparse_texts(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 2
+        tables = [sparse.random(4, 500, 0.02, random_state=i, format="lil") for i in range(60)]
+        for t, label in zip(tables, y, strict=True):
+            t[0, 7 * label] = 1.0 + rng.random()
+        X = Bags.from_list([t.tocsr() for t in tables])
+        model = AutoClassifier().fit(X[:40], y[:40])
+        assert model.score(X[40:], y[40:]) > 0.9
+        assert X.is_sparse and all(s.shape == (4,) for s in model.score_instances(X[:3]))
+
+    def test_two_features_of_bags_of_one(self):
+        X, y = noise(40, 0, d=2)
+        X = X.one_by_one()[:40]
+        shifted = Bags(X.instances + 3.0 * y[:, None], X.offsets)
+        assert AutoClassifier().fit(shifted, y).score(shifted, y) > 0.9
+
+    def test_constant_features(self):
+        X, y = noise(20, 0)
+        flat = Bags(np.ones_like(X.instances), X.offsets)
+        model = AutoClassifier().fit(flat, y)
+        assert_allclose(model.predict_proba(flat), 0.5, atol=0.02)
+        assert all("look the same" in row["note"] for row in model.leaderboard_)
+
+    def test_large_bags(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(12) % 2
+        X = Bags.from_list([rng.normal(0.5 * label, 1, size=(5000, 2)) for label in y])
+        model = AutoClassifier(time_budget=1.0).fit(X, y)
+        assert model.score(X, y) == 1
+        assert any("no time" in row["note"] for row in model.leaderboard_)
+
+    def test_many_bags_have_landmarks(self, monkeypatch):
+        monkeypatch.setattr(estimator, "MOST_BAGS", 100)
+        monkeypatch.setattr(estimator, "LANDMARKS", 60)
+        X, y, _ = planted(0, 300, classes=3)
+        T, truth, _ = planted(1, 60, classes=3)
+        model = AutoClassifier().fit(X, y)
+        assert len(model.landmarks_) == 60 and model.score(T, truth) > 0.9
+        assert_allclose(model.predict_proba(T).sum(axis=1), 1)
+        target = truth * 2.0
+        assert AutoRegressor().fit(X, y * 2.0).score(T, target) > 0.8
+
+    def test_a_class_of_one_bag(self, toy):
+        X, y = toy
+        labels = np.where(np.arange(40) == 3, "odd", np.where(y == 1, "a", "b"))
+        assert AutoClassifier().fit(X, labels).predict_proba(X).shape == (40, 3)
+
+
+def test_a_part_that_fails_does_not_stop_the_others(toy, monkeypatch):
+    X, y = toy
+    from skmil.kernels import GraphKernel
+
+    def broken(self, *args):
+        raise ValueError("a graph without edges")
+
+    monkeypatch.setattr(GraphKernel, "_gram", broken)
+    model = AutoClassifier().fit(X, y)
+    row = next(r for r in model.leaderboard_ if r["part"] == "graph")
+    assert row["note"] == "failed: a graph without edges" and row["weight"] == 0
+    assert model.score(X, y) > 0.9
+
+
+def test_same_seed_same_bits_on_any_threads(toy):
+    X, y = toy
+    found = []
+    for n in (1, 2):
+        with skmil.threads(n):
+            found.append(clone(AutoClassifier(random_state=3)).fit(X, y).decision_function(X))
+    assert_array_equal(*found)
+
+
+def test_regression(toy):
+    X, _ = toy
+    y = np.array([b[:, 0].max() for b in X])
+    model = skmil.method("auto", "regression").fit(X[:30], y[:30])
+    assert model.score(X[30:], y[30:]) > 0.5
+    assert len(model.score_instances(X)) == len(X)
+
+
+def test_fit_shows_the_leaderboard(toy, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_bags("t.csv", *toy)
+    assert main(["fit", "t.csv", "m.skops"]) == 0
+    said = capsys.readouterr().out
+    assert "m.skops: auto" in said and "set kernel, middle" in said and "weight" in said
+    assert main(["predict", "m.skops", "t.csv", "--proba"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "bag,prediction,score,P(0),P(1)"
