@@ -37,7 +37,7 @@ for k in np.argsort(-np.abs(model.coef_))[:5]:
 # selected instances, their area is the weight.
 side = np.linspace(-5, 5, 121)
 grid = np.array([[a, b] for b in side for a in side])
-level = model.decision_function(grid).reshape(121, 121)
+level = model.decision_function(grid[:, None]).reshape(121, 121)  # bags of one instance
 
 fig, ax = plt.subplots(figsize=(6.5, 5.2), layout="constrained")
 reach = np.abs(level).max()

@@ -32,6 +32,7 @@ LAYERS = [
     {"search"},
     {"__init__"},
     {"cli"},
+    {"__main__"},
 ]
 LEVEL = {name: k for k, layer in enumerate(LAYERS) for name in layer}
 FILES = sorted(SOURCE.rglob("*.py"))

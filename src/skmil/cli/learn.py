@@ -39,6 +39,7 @@ def fit(
     task: Task = None,
     proba: Annotated[bool, typer.Option("--proba", help="Calibrate probabilities.")] = False,
     impute: Impute = None,
+    positive: Annotated[str | None, typer.Option(help="The positive one of two classes.")] = None,
 ) -> None:
     """Fit a method on all bags or things and write the model; `skmil predict` reads it.
 
@@ -47,14 +48,18 @@ def fit(
     check_folder(model)
     of_source, of_method = split_settings(settings(set_ or []))
     bunch = load(data, read, missing=impute is not None, of_source=of_source)
-    estimator = method(name, task or task_of(bunch.target), probability=proba, **of_method)
+    options = {"probability": proba, "positive": _label(bunch.target, positive), **of_method}
+    estimator = method(name, task or task_of(bunch.target), **options)
     if impute is not None:
         estimator = BagPipeline([("impute", BagImputer(impute)), ("method", estimator)])
         _tell_missing(bunch.data, impute)
     with _working(f"fitting {name} on {len(bunch.data)} bags", f"{model} was not written"):
         fitted = fitted_with_source(bunch, estimator)
     save_model(fitted, model)
-    out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags", highlight=False, soft_wrap=True)
+    known = list(getattr(fitted, "classes_", []))
+    sided = len(known) == 2 and hasattr(fitted, "positive_")
+    note = f"; the positive class is {known[fitted.positive_]}" if sided else ""
+    out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags{note}", highlight=False, soft_wrap=True)
 
 
 @reads
@@ -119,6 +124,18 @@ def explain(
     print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
+
+
+def _label(y, text: str | None):
+    """The label that is written so; None where none was named."""
+    if text is None:
+        return None
+    found = [c for c in np.unique(y) if str(c) == text]
+    if not found:
+        raise ValueError(
+            f"--positive {text}: there is no such class; there are {', '.join(map(str, np.unique(y)))}"
+        )
+    return found[0]
 
 
 def _new_bags(source, fitted, data: str, read: Reading):

@@ -1,4 +1,4 @@
-"""HTML and SVG as a tree whose texts and attributes are escaped when it is written, all of them, in one place."""
+"""HTML and SVG as a tree; all its texts and attributes are escaped in one place, when it is written."""
 
 from dataclasses import dataclass, field
 from html import escape

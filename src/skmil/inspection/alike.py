@@ -76,5 +76,7 @@ def _means(bags: Bags):
     from scipy import sparse
 
     n = len(bags.owner)
-    sums = sparse.csr_matrix((np.ones(n), (bags.owner, np.arange(n))), shape=(len(bags), n)) @ bags.instances
+    sums = (
+        sparse.csr_matrix((np.ones(n), (bags.owner, np.arange(n))), shape=(len(bags), n)) @ bags.instances
+    )
     return normalize(sums)

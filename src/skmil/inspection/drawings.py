@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,14 +16,30 @@ _SHOWN = 12  # conformers that are drawn
 def drawing(parts, support: np.ndarray) -> Element | None:
     """The thing with its parts shaded by their support; ``None`` where there is nothing to draw."""
     strength = support / (np.abs(support).max() or 1.0)
-    draw = {Regions: _regions, Boxes: _boxes, Spans: _spans, Conformers: _conformers, Residues: _residues}
-    return None if type(parts) not in draw else draw[type(parts)](parts, strength)
+    draw = _DRAWINGS.get(type(parts))
+    return None if draw is None else draw(parts, strength)
 
 
 def part_name(parts) -> str:
     """What an instance of the thing is called."""
-    names = {Regions: "region", Boxes: "tile", Spans: "passage", Conformers: "conformer", Residues: "residue"}
+    names = {
+        Regions: "region",
+        Boxes: "tile",
+        Spans: "passage",
+        Conformers: "conformer",
+        Residues: "residue",
+    }
     return names.get(type(parts), "instance")
+
+
+def part_labels(parts) -> list[str]:
+    """A name for each instance that says where it is."""
+    if isinstance(parts, Residues):
+        return [f"{parts.sequence[i]}{i + 1}" for i in parts.places.tolist()]
+    if isinstance(parts, Spans):
+        texts = [" ".join(parts.text[a:b].split()) for a, b in parts.spans.tolist()]
+        return [f"{k}: {t[:40]}…" if len(t) > 40 else f"{k}: {t}" for k, t in enumerate(texts)]
+    return [f"{part_name(parts)} {k}" for k in range(len(parts))]
 
 
 def shade(value: float) -> str:
@@ -98,7 +115,13 @@ def _spans(parts: Spans, strength) -> Element:
         s = float(strength[inside].mean())
         which = ", ".join(map(str, np.flatnonzero(inside)))
         pieces.append(
-            h("mark", text, class_=shade(s), data_strength=strength_of(s), title=f"passage {which}: {s:+.2f}")
+            h(
+                "mark",
+                text,
+                class_=shade(s),
+                data_strength=strength_of(s),
+                title=f"passage {which}: {s:+.2f}",
+            )
         )
     return h("div", *pieces, class_="text")
 
@@ -165,3 +188,12 @@ def _flattened(xyz: np.ndarray) -> np.ndarray:
     axes = axes * np.where(axes.sum(axis=1) < 0, -1.0, 1.0)[:, None]  # an SVD leaves the signs open
     xy = np.pad(centred @ axes.T, ((0, 0), (0, 2 - len(axes))))
     return 75 + 65 * xy / (np.abs(xy).max() or 1.0)
+
+
+_DRAWINGS: dict[type, Callable[..., Element]] = {
+    Regions: _regions,
+    Boxes: _boxes,
+    Spans: _spans,
+    Conformers: _conformers,
+    Residues: _residues,
+}

@@ -21,7 +21,7 @@ class Explanation:
     ----------
     bag : id of the bag
     prediction : label or target
-    decision : decision value (of the predicted class if there are more than two); None for a regressor
+    decision : decision value for the predicted class; None for a regressor
     probability : of the prediction; None where the model has none
     support : array
         One number per instance: how much it speaks for the prediction, or raises it where it is a number.
@@ -49,7 +49,7 @@ class Explanation:
         """The prediction in one line."""
         told = []
         if self.decision is not None:
-            told.append(f"decision value {self.decision:.4g}")
+            told.append(f"decision value {self.decision:.4g} for it")
         if self.probability is not None:
             told.append(f"probability {self.probability:.2f}")
         shown = f"{self.prediction:.6g}" if self.regression else str(self.prediction)
@@ -181,7 +181,7 @@ def explain_all(model, X, *, names=None) -> list[Explanation]:
             None if chances is None else float(chances[i]),
             _support(model, np.asarray(scores[i]), predicted[i]),
             _names(names, start, stop),
-            int(np.argmax(scores[i])) if has_witness else None,
+            _witness(model, scores[i]) if has_witness else None,
             regression,
         )
         for i, (start, stop) in enumerate(cuts)
@@ -194,11 +194,20 @@ def _support(model, scores: np.ndarray, predicted) -> np.ndarray:
     return -scores if len(classes) == 2 and predicted == classes[0] else scores
 
 
+def _witness(model, scores) -> int:
+    """The instance that speaks most for the positive class: of two, scores speak for ``classes_[1]``."""
+    two = len(getattr(model, "classes_", [])) == 2
+    return int(np.argmin(scores) if two and getattr(model, "positive_", 1) == 0 else np.argmax(scores))
+
+
 def _decisions(model, bags, predicted) -> np.ndarray | None:
     if not hasattr(model, "decision_function"):
         return None
+    """Decision values for the predicted class."""
     values = np.asarray(model.decision_function(bags))
-    return values if values.ndim == 1 else values[np.arange(len(bags)), _codes(model, predicted)]
+    if values.ndim == 1:
+        return np.where(predicted == model.classes_[1], values, -values)
+    return values[np.arange(len(bags)), _codes(model, predicted)]
 
 
 def _chances(model, bags, predicted) -> np.ndarray | None:

@@ -78,20 +78,24 @@ def _table(e) -> Element:
     first, last = e.told.shown(_ROWS)
     unit = np.abs(e.told.support).max() or 1.0
     what = part_name(e.parts)
-    rows = [_row(e, int(k), unit, what) for k in first]
+    rows = [_row(e, int(k), unit) for k in first]
     left = len(e.told.support) - len(first) - len(last)
     if left:
         rows.append(h("tr", h("td", f"{left} between", colspan=3, class_="soft")))
-    rows += [_row(e, int(k), unit, what) for k in last]
-    head = h("tr", h("th", what), h("th", e.told.meaning), h("th"))
+    rows += [_row(e, int(k), unit) for k in last]
+    head = h("tr", h("th", what), h("th", e.told.meaning), h("th", "", aria_hidden="true"))
     return h("table", h("thead", head), h("tbody", *rows))
 
 
-def _row(e, k: int, unit: float, what: str) -> Element:
+def _row(e, k: int, unit: float) -> Element:
     value = float(e.told.support[k])
     mark = h("b", " witness") if k == e.told.witness else None
-    bar = h("rect", x=0, y=2, width=f"{100 * abs(value) / unit:.1f}", height=10, class_=shade(value) + " bar")
-    picture = h("svg", bar, viewBox="0 0 100 14", class_="bars", preserveAspectRatio="none", aria_hidden="true")
+    bar = h(
+        "rect", x=0, y=2, width=f"{100 * abs(value) / unit:.1f}", height=10, class_=shade(value) + " bar"
+    )
+    picture = h(
+        "svg", bar, viewBox="0 0 100 14", class_="bars", preserveAspectRatio="none", aria_hidden="true"
+    )
     return h(
         "tr", h("td", e.told.names[k], mark), h("td", f"{value:+.4g}"), h("td", picture),
         data_strength=strength_of(value / unit), data_part=k,

@@ -1,4 +1,4 @@
-"""Explanations that show the thing itself: picture, text, molecule or sequence, shaded by what its parts say."""
+"""Explanations that show the thing itself, shaded by what its parts say about the prediction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from skmil.inspection.alike import Neighbour, RememberBags
+from skmil.inspection.drawings import part_labels
 from skmil.inspection.explanation import Explanation, explain_all
 from skmil.inspection.page import page
 from skmil.learners import BagPipeline
@@ -87,7 +88,8 @@ def explain_things(model, things: Sequence, *, n_alike: int = 5) -> list[ThingEx
 
 def explain_parts(model, bags, parts: Sequence | None, n_alike: int = 5) -> list[ThingExplanation]:
     """``explain_things`` where bags and parts are there already."""
-    told = explain_all(model, bags)
+    names = None if parts is None else [n for p in parts for n in part_labels(p)]
+    told = explain_all(model, bags, names=names)
     memory = next((s for _, s in getattr(model, "steps", []) if isinstance(s, RememberBags)), None)
     alike = [[] for _ in told] if memory is None else memory.alike(bags, n_alike)
     shown = [None] * len(told) if parts is None else parts

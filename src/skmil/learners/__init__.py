@@ -3,6 +3,7 @@
 from skmil._engines.hausdorff import hausdorff
 from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.learners.apr import APR
+from skmil.learners.auto import AutoClassifier, AutoRegressor, BlendKernel, EmbeddingKernel
 from skmil.learners.base import (
     BagClassifier,
     BagEstimator,
@@ -28,6 +29,7 @@ from skmil.learners.milboost import MILBoost
 from skmil.learners.miles import MILES
 from skmil.learners.misssvm import MissSVM
 from skmil.learners.pipeline import BagPipeline
+from skmil.learners.positive import PositiveClass
 from skmil.learners.sil import SIL
 from skmil.learners.svm import BagSVC, BagSVR
 from skmil.learners.tlc import TLC
@@ -46,6 +48,8 @@ __all__ = [
     "SIL",
     "TLC",
     "AnnealedSVM",
+    "AutoClassifier",
+    "AutoRegressor",
     "BagClassifier",
     "BagEstimator",
     "BagPipeline",
@@ -54,16 +58,19 @@ __all__ = [
     "BagSVR",
     "BallBoost",
     "BinaryBagClassifier",
+    "BlendKernel",
     "CalibratedBagClassifier",
     "CitationKNN",
     "CitationKNNRegressor",
     "DDRegressor",
     "EMDDRegressor",
+    "EmbeddingKernel",
     "InstanceLabelSVM",
     "MILBoost",
     "MarginalizedSVC",
     "MarginalizedSVR",
     "MissSVM",
+    "PositiveClass",
     "WideLinearSVC",
     "WitnessSVM",
     "hausdorff",

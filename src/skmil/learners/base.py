@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmil._threads import slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
+NEGATIONS = ("in", "non", "not", "no", "un", "im")
 LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB
 
 
@@ -84,8 +85,9 @@ class BinaryBagClassifier(BagClassifier):
     """A classifier of bags whose subclass separates two classes; more go one against the rest.
 
     A subclass writes ``_fit(bags, y, w)``, with ``y`` in {-1, +1} and positive weights per bag, and
-    ``_decision(bags)``, positive for +1. Where it can do better than leaving instances out it writes
-    ``_instances(bags)``: one number per instance, as one flat array.
+    ``_decision(bags)``, positive for +1; ``positive_`` is the number of the class that is +1. Where it can
+    do better than leaving instances out it writes ``_instances(bags)``: one number per instance, as one
+    flat array.
     """
 
     def score_instances(self, X) -> list[np.ndarray]:
@@ -93,14 +95,15 @@ class BinaryBagClassifier(BagClassifier):
         check_is_fitted(self)
         bags = check_bags(self, X, reset=False)
         if len(self.classes_) == 2:
-            return bags.split(self._instances(bags))
+            return bags.split(self._sign() * self._instances(bags))
         won = winners(self._decisions(bags))
         scores = [e.score_instances(bags) for e in self.estimators_]
         return [scores[c][i] for i, c in enumerate(won)]
 
     def _fit_classes(self, bags, codes, w):
         if len(self.classes_) == 2:
-            self._fit(bags, np.where(codes == 1, 1.0, -1.0), w)
+            self.positive_ = positive_class(self.classes_)
+            self._fit(bags, np.where(codes == self.positive_, 1.0, -1.0), w)
             return
         part = clone(self)
         if "class_weight" in part.get_params():
@@ -110,7 +113,7 @@ class BinaryBagClassifier(BagClassifier):
 
     def _decisions(self, bags):
         if len(self.classes_) == 2:
-            return self._decision(bags)
+            return self._sign() * self._decision(bags)
         return np.column_stack([e.decision_function(bags) for e in self.estimators_])
 
     @abstractmethod
@@ -123,6 +126,10 @@ class BinaryBagClassifier(BagClassifier):
 
     def _instances(self, bags: Bags) -> np.ndarray:
         return np.concatenate(leave_one_out(self._decision, bags))
+
+    def _sign(self) -> int:
+        """+1 where ``classes_[1]`` is the positive class, -1 where ``classes_[0]`` is."""
+        return 2 * self.positive_ - 1
 
 
 class BagRegressor(RegressorMixin, BagEstimator):
@@ -176,6 +183,16 @@ def forwarded(owner, name: str, part: str):
     if learned and name != part and part in owner.__dict__:
         return getattr(owner.__dict__[part], name)
     raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
+
+
+def positive_class(classes) -> int:
+    """Number of the positive of two classes: the last, unless its name denies the other's.
+
+    Of "active" and "inactive" the first is positive, though it comes first in order.
+    """
+    first, last = (str(c).lower() for c in classes)
+    denied = {f"{no}{link}{first}" for no in NEGATIONS for link in ("", " ", "-", "_")}
+    return 0 if last in denied else 1
 
 
 def winners(decision: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from skmil.learners import CalibratedBagClassifier
+from skmil.learners import CalibratedBagClassifier, PositiveClass
 from skmil.registry.entries import REGISTRY, TASKS, Grid, Method
 
 __all__ = [
@@ -67,7 +67,7 @@ def method(name: str, task: str = "classification", **overrides: Any):
     **overrides : parameters of the estimator or of one of its steps
         ``C=10`` reaches the step that has a ``C``; ``svm__C=10`` names the step. ``random_state=1``
         reaches every step that draws. ``probability=True`` calibrates a classifier, which then has
-        ``predict_proba``.
+        ``predict_proba``; ``positive="active"`` says which of two classes is the positive one.
 
     Examples
     --------
@@ -81,13 +81,12 @@ def method(name: str, task: str = "classification", **overrides: Any):
     if build is None:
         raise ValueError(f"{name} has no form for {task}; those that have: {', '.join(methods(task))}")
     estimator = build()
-    probability = overrides.pop("probability", False)
+    probability, positive = overrides.pop("probability", False), overrides.pop("positive", None)
     estimator.set_params(**{name: v for k, v in overrides.items() for name in _locate(estimator, k)})
-    if not probability:
-        return estimator
-    if task != "classification":
-        raise ValueError("probability=True is for classification; a regressor has no classes")
-    return CalibratedBagClassifier(estimator)
+    if (probability or positive is not None) and task != "classification":
+        raise ValueError("probability and positive are for classification; a regressor has no classes")
+    estimator = estimator if positive is None else PositiveClass(estimator, positive)
+    return CalibratedBagClassifier(estimator) if probability else estimator
 
 
 def find(name: str) -> Method:

@@ -28,6 +28,8 @@ from skmil.learners import (
     SIL,
     TLC,
     AnnealedSVM,
+    AutoClassifier,
+    AutoRegressor,
     BagPipeline,
     BagSVC,
     BagSVR,
@@ -146,6 +148,13 @@ def _isolation(svm):
 REGISTRY: dict[str, Method] = {
     m.name: m
     for m in [
+        Method(
+            "auto",
+            "this library",
+            "learned: several views of a bag, weighted by how well they suit the labels",
+            lambda: AutoClassifier(),
+            lambda: AutoRegressor(),
+        ),
         Method(
             "MI-Kernel",
             "Gärtner et al. 2002",

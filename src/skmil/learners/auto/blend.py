@@ -1,0 +1,206 @@
+r"""A sum of kernels, weighted by how well they suit the labels (Cristianini et al., NIPS 2001)."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skmil._random import random_key
+from skmil.bags import Bags
+from skmil.kernels.base import BagKernel
+from skmil.learners.auto.parts import Part, parts_for
+from skmil.learners.base import leave_one_out
+from skmil.preprocessing import BagScaler
+
+POWER = 2.0  # of the alignment: how much more the parts that suit the labels count
+
+
+@dataclass
+class Member:
+    """A fitted part: its kernel, and how it enters the blend."""
+
+    name: str
+    scaling: str
+    kernel: BagKernel
+    factor: float  # weight over mean variance
+    shift: np.ndarray  # column means of its Gram matrix
+
+
+class BlendKernel(BagKernel):
+    r"""Sum of centred kernels on bags, each scaled to unit mean variance and weighted by its alignment.
+
+    .. math::
+        k = \sum_p \frac{w_p}{v_p} H K_p H, \qquad
+        w_p \propto \max\left(0, \frac{\langle H K_p H, L \rangle}{|H K_p H|\,|L|}\right)^2
+
+    with H the centring, :math:`v_p` the mean of the diagonal and L the centred ideal kernel: 1 for two bags
+    of one class, :math:`y_i y_j` for targets. Without labels all parts count the same.
+
+    The parts are set kernels at three widths, isolation kernels at three sizes, the graph kernel, and
+    kernels on means, extremes, spreads, Fisher vectors and the map of MILES. One that fails, or does not
+    fit into the time, is left out and says why in ``leaderboard_``.
+
+    Parameters
+    ----------
+    time_budget : float
+        Seconds for fitting the parts; those that are expected to take longer are not begun.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    members_ : the parts with their weights
+    leaderboard_ : list of dictionaries, the heaviest part first
+
+    Examples
+    --------
+    >>> from skmil.learners import BlendKernel
+    >>> X = [[[0.0], [1.0]], [[0.2]], [[5.0]], [[5.1], [1.0]]]
+    >>> k = BlendKernel(random_state=0).fit(X, [0, 0, 1, 1])
+    >>> bool(k(X)[0, 1] > k(X)[0, 2])
+    True
+    """
+
+    def __init__(self, time_budget=60.0, random_state=None):
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """``fit``, then the centred Gram matrix of the training bags."""
+        self.fit(X, y, **fit_params)
+        K = self.gram_
+        del self.gram_
+        return K
+
+    def transform(self, X):
+        """K(X, training bags), up to a constant for each row, which no machine notices."""
+        check_is_fitted(self)
+        return self._rows(self._check(X, tables=False), self.members_)
+
+    def restrict(self, rows):
+        """Forget all training bags but those in ``rows``."""
+        super().restrict(rows)
+        for m in self.members_:
+            m.kernel.restrict(rows)
+            m.shift = m.shift[rows]
+
+    def contributions(self, X, alpha) -> list[np.ndarray]:
+        """Share of each instance of X in K(X, kept bags) alpha.
+
+        Exact for the parts that are sums over instances; for the others, taken together, what is missing
+        without it.
+        """
+        check_is_fitted(self)
+        bags = self._check(X)
+        scaled = self._scaled(bags)
+        total = np.zeros(bags.offsets[-1])
+        for m in self._sums(True):
+            total += m.factor * (m.kernel.instance_gram(scaled[m.scaling], m.kernel.bags_) @ alpha)
+        rest = leave_one_out(lambda b: self._rows(b, self._sums(False)) @ alpha, bags)
+        return bags.split(total + np.concatenate(rest))
+
+    def _sums(self, additive: bool) -> list[Member]:
+        return [m for m in self.members_ if hasattr(m.kernel, "instance_gram") == additive]
+
+    def _rows(self, bags: Bags, members: list[Member]) -> np.ndarray:
+        """Kernel rows of some members, up to a constant for each row."""
+        scaled, K = self._scaled(bags), np.zeros((len(bags), len(self.bags_)))
+        for m in members:
+            K += m.factor * (m.kernel.transform(scaled[m.scaling]) - m.shift)
+        return K
+
+    def _fit(self, bags, y):
+        self.scalers_: dict[str, BagScaler] = {}
+        self.leaderboard_: list[dict] = []
+        self.members_: list[Member] = []
+        grams, end = [], time.monotonic() + self.time_budget
+        for part in parts_for(bags, int(random_key(self.random_state)) % 2**32):
+            K = self._try(part, bags, y, end)
+            if K is not None:
+                grams.append(K)
+        if not grams:
+            told = "; ".join(f"{row['part']}: {row['note']}" for row in self.leaderboard_)
+            raise ValueError(f"no part of the blend could be fitted ({told}); raise time_budget")
+        self.grams_ = grams
+        weights = weigh(grams, y)
+        for m, w in zip(self.members_, weights, strict=True):
+            m.factor *= w
+        self.gram_ = blended(grams, weights)
+        self._rank(weights)
+
+    def _try(self, part: Part, bags: Bags, y, end: float):
+        """The centred Gram matrix of a part, of unit mean variance; None where it is left out."""
+        n, N = len(bags), int(bags.offsets[-1])
+        row = {"part": part.name, "weight": 0.0, "seconds": 0.0, "note": ""}
+        self.leaderboard_.append(row)
+        start = time.monotonic()
+        if start + part.seconds(n, N, bags.n_features) > end and self.members_:
+            row["note"] = "left out: no time"
+            return None
+        try:
+            kernel = clone(part.kernel)
+            K = kernel.fit_transform(self._scale(part.scaling, bags), y)
+            shift = K.mean(axis=0)
+            K = K - shift - shift[:, None] + shift.mean()
+            variance = np.trace(K) / n
+        except (ValueError, ArithmeticError, MemoryError, TypeError) as error:
+            row["note"] = f"failed: {' '.join(str(error).split())}"
+            return None
+        row["seconds"] = time.monotonic() - start
+        if not (np.isfinite(variance) and variance > 1e-12):
+            row["note"] = "left out: all bags look the same to it"
+            return None
+        self.members_.append(Member(part.name, part.scaling, kernel, 1.0 / variance, shift))
+        return K / variance
+
+    def _rank(self, weights) -> None:
+        by_name = dict(zip((m.name for m in self.members_), weights, strict=True))
+        for row in self.leaderboard_:
+            row["weight"] = float(by_name.get(row["part"], 0.0))
+        self.leaderboard_.sort(key=lambda row: -row["weight"])
+
+    def _scale(self, method: str, bags: Bags) -> Bags:
+        """Training bags in a scaling, which is fitted once."""
+        if method not in self.scalers_:
+            self.scalers_[method] = BagScaler(method, skip_sparse=True).fit(bags)
+        return self.scalers_[method].transform(bags)
+
+    def _scaled(self, bags: Bags) -> dict[str, Bags]:
+        return {method: scaler.transform(bags) for method, scaler in self.scalers_.items()}
+
+    def _gram(self, A, B):
+        check_is_fitted(self)
+        a = self._scaled(A)
+        b = a if A is B else self._scaled(B)
+        return sum(m.factor * m.kernel(a[m.scaling], b[m.scaling]) for m in self.members_)
+
+
+def weigh(grams, y) -> np.ndarray:
+    """Weights of centred Gram matrices: a power of their alignment, or all the same."""
+    same = np.full(len(grams), 1.0 / len(grams))
+    if y is None:
+        return same
+    weights = np.array([alignment(K, y) for K in grams]) ** POWER
+    return weights / weights.sum() if weights.sum() > 0 else same
+
+
+def blended(grams, weights) -> np.ndarray:
+    """The weighted sum."""
+    total = np.zeros_like(grams[0])
+    for w, K in zip(weights, grams, strict=True):
+        total += w * K
+    return total
+
+
+def alignment(K: np.ndarray, y) -> float:
+    """Of a centred Gram matrix with the ideal kernel of labels or targets; 0 where it is negative."""
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        centred = (y - y.mean())[:, None]
+    else:
+        centred = (y[:, None] == np.unique(y)).astype(float)
+        centred = centred - centred.mean(axis=0)
+    product = float(np.sum((K @ centred) * centred))
+    size = np.linalg.norm(K) * np.linalg.norm(centred.T @ centred)
+    return max(0.0, float(product / size)) if size > 0 else 0.0

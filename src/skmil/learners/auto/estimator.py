@@ -1,0 +1,264 @@
+"""What ``skmil.method("auto")`` is: a blend of kernels, one machine, calibrated probabilities."""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.validation import check_is_fitted
+
+from skmil._random import random_key
+from skmil._threads import slices
+from skmil.bags import Bags, check_bags
+from skmil.learners.auto.blend import BlendKernel, blended, weigh
+from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
+
+C = 10.0  # kernels have unit variance, so that it means the same for all data
+MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of landmarks
+LANDMARKS = 800
+PENALTIES = 10.0 ** np.arange(-4, 4)  # of ridge regression on a kernel of unit variance
+BLOCK = 512  # bags mapped at a time
+
+
+class _Auto(BagEstimator):
+    """The blend, and the bags that stand for all where they are too many for a Gram matrix."""
+
+    @property
+    def leaderboard_(self) -> list[dict]:
+        """What was tried: part, weight, seconds and, where one was left out, why."""
+        return self.kernel_.leaderboard_
+
+    def _fit_blend(self, bags: Bags, y) -> np.ndarray | None:
+        """The Gram matrix of all bags, or None where landmarks stand for them."""
+        kernel = BlendKernel(self.time_budget, int(random_key(self.random_state)) % 2**32)
+        self.landmarks_ = _landmarks(len(bags), y, int(random_key(self.random_state)) % 2**32)
+        chosen = bags if self.landmarks_ is None else bags[self.landmarks_]
+        labels = y if self.landmarks_ is None else y[self.landmarks_]
+        K = kernel.fit_transform(chosen, labels)
+        self.kernel_ = kernel
+        if self.landmarks_ is None:
+            return K
+        values, vectors = np.linalg.eigh(K)
+        keep = values > 1e-10 * values[-1]
+        self.basis_ = vectors[:, keep] / np.sqrt(values[keep])
+        return None
+
+    def _features(self, bags: Bags) -> np.ndarray:
+        """Nyström features: inner products of them are the blend, seen from the landmarks."""
+        parts = []
+        for s in slices(len(bags), BLOCK):
+            K = self.kernel_.transform(bags[s])
+            parts.append((K - K.mean(axis=1, keepdims=True)) @ self.basis_)
+        return np.concatenate(parts)
+
+    def _forget(self) -> None:
+        """What calibration needed and prediction does not."""
+        del self.kernel_.grams_
+
+
+class AutoClassifier(_Auto, BagClassifier):
+    """The answer to "which one?": a support vector machine on a blend of kernels that suit the labels.
+
+    Nothing needs to be chosen. The blend (``BlendKernel``) sees a bag as a whole and by its instances, at
+    several scales; how much each view counts is learned from the training labels. Probabilities are
+    calibrated on bags that were left out (Platt 1999), and the most probable class is predicted; without
+    signal in the data they are near the shares of the classes.
+
+    Beyond 2,000 bags, 800 of them are landmarks (Williams & Seeger 2001), and the machine is linear.
+
+    Parameters
+    ----------
+    time_budget : float
+        Seconds for fitting: views that are expected to take longer are left out, and ``leaderboard_``
+        says so.
+    class_weight : dict, "balanced" or None
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    leaderboard_ : list of dictionaries: part, weight, seconds, note
+    kernel_ : the fitted ``BlendKernel``
+
+    Examples
+    --------
+    >>> import skmil
+    >>> from skmil.datasets import load_musk1
+    >>> X, y = load_musk1(return_X_y=True)
+    >>> model = skmil.method("auto").fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.8, model.leaderboard_[0]["weight"] > 0.05
+    (True, True)
+    """
+
+    def __init__(self, time_budget=60.0, class_weight=None, random_state=0):
+        self.time_budget = time_budget
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    def predict_proba(self, X) -> np.ndarray:
+        """Calibrated probability of each class, in the order of ``classes_``."""
+        check_is_fitted(self)
+        return self._proba(self._decisions(check_bags(self, X, reset=False)))
+
+    def predict(self, X) -> np.ndarray:
+        """The most probable label of each bag."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
+
+        Two classes: exact for the views that are sums over instances, and what is missing without it for
+        the others. More: what is missing without it.
+        """
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False)
+        if len(self.classes_) > 2 or self.landmarks_ is not None:
+            return leave_one_out(self._decisions, bags)
+        return self.kernel_.contributions(bags, self.svm_.dual_coef_.ravel())
+
+    def _fit_classes(self, bags, codes, w):
+        K = self._fit_blend(bags, codes)
+        if K is None:
+            Z = self._features(bags)
+            self.svm_ = _linear().fit(Z, codes, sample_weight=w)
+            self.sigmoids_ = self._calibrate(codes, w, lambda a, b: _linear().fit(Z[a], codes[a], w[a]), Z)
+        else:
+            self.svm_ = _machine().fit(K, codes, sample_weight=w)
+            self.sigmoids_ = self._calibrate(codes, w, None, None)
+            self.n_bags_ = len(bags)
+            self.kernel_.restrict(self.svm_.support_)
+        self._forget()
+
+    def _calibrate(self, codes, w, fit, Z) -> np.ndarray:
+        """Slope and offset of a sigmoid for each class, from decision values of bags left out."""
+        fewest = int(np.bincount(codes).min())
+        if fewest < 2:  # nothing can be left out; the shares of the classes, and the sign
+            return np.tile([-1.0, 0.0], (_columns(self.classes_), 1))
+        left_out = np.empty((len(codes), _columns(self.classes_)))
+        for a, b in StratifiedKFold(min(5, fewest), shuffle=True, random_state=0).split(codes, codes):
+            if Z is not None:
+                left_out[b] = _table(fit(a, b).decision_function(Z[b]))
+                continue
+            grams = self.kernel_.grams_
+            K = blended(grams, weigh([G[np.ix_(a, a)] for G in grams], codes[a]))
+            machine = _machine().fit(K[np.ix_(a, a)], codes[a], sample_weight=w[a])
+            left_out[b] = _table(machine.decision_function(K[np.ix_(b, a)]))
+        targets = codes[:, None] == ([1] if len(self.classes_) == 2 else np.arange(len(self.classes_)))
+        return np.array([platt(d, t, w) for d, t in zip(left_out.T, targets.T, strict=True)])
+
+    def _decisions(self, bags):
+        if self.landmarks_ is not None:
+            return self.svm_.decision_function(self._features(bags))
+        K = np.zeros((len(bags), self.n_bags_))
+        K[:, self.svm_.support_] = self.kernel_.transform(bags)
+        return self.svm_.decision_function(K)
+
+    def _proba(self, decisions) -> np.ndarray:
+        P = expit(-(self.sigmoids_[:, 0] * _table(decisions) + self.sigmoids_[:, 1]))
+        if P.shape[1] == 1:
+            return np.hstack([1 - P, P])
+        return P / np.maximum(P.sum(axis=1, keepdims=True), 1e-300)
+
+
+class AutoRegressor(_Auto, BagRegressor):
+    """``AutoClassifier`` for targets: ridge regression on a blend of kernels that suit them.
+
+    The penalty is the one of smallest error when each training bag is left out in turn.
+
+    Parameters
+    ----------
+    time_budget, random_state : as in ``AutoClassifier``
+
+    Attributes
+    ----------
+    leaderboard_, kernel_ : as in ``AutoClassifier``
+
+    Examples
+    --------
+    >>> import numpy as np, skmil
+    >>> X = [[[v], [v + 1.0]] for v in np.linspace(0, 5, 30)]
+    >>> y = np.linspace(0, 5, 30)
+    >>> skmil.method("auto", task="regression").fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(self, time_budget=60.0, random_state=0):
+        self.time_budget = time_budget
+        self.random_state = random_state
+
+    def score_instances(self, X) -> list[np.ndarray]:
+        """One number per instance: its share of the prediction less the mean, as in ``AutoClassifier``."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False)
+        if self.landmarks_ is not None:
+            return leave_one_out(self._predict, bags)
+        return self.kernel_.contributions(bags, self.alpha_)
+
+    def _fit(self, bags, y, w):
+        K = self._fit_blend(bags, y)
+        if K is None:
+            self.ridge_ = RidgeCV(PENALTIES).fit(self._features(bags), y, sample_weight=w)
+        else:
+            self.mean_ = float(np.average(y, weights=w))
+            self.alpha_, self.penalty_ = kernel_ridge(K, y - self.mean_, w)
+        self._forget()
+
+    def _predict(self, bags):
+        if self.landmarks_ is not None:
+            return self.ridge_.predict(self._features(bags))
+        K = self.kernel_.transform(bags)
+        return (K - K.mean(axis=1, keepdims=True)) @ self.alpha_ + self.mean_
+
+
+def platt(scores: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float, float]:
+    """Slope a and offset b of P = 1 / (1 + e^(a f + b)), with Platt's targets, which are never 0 or 1."""
+    n1, n0 = w[positive].sum(), w[~positive].sum()
+    target = np.where(positive, (n1 + 1) / (n1 + 2), 1 / (n0 + 2))
+
+    def loss(ab):
+        z = ab[0] * scores + ab[1]
+        gap = w * (target - expit(-z))
+        value = np.sum(w * (target * np.logaddexp(0, z) + (1 - target) * np.logaddexp(0, -z)))
+        return value, np.array([gap @ scores, gap.sum()])
+
+    found = minimize(loss, [0.0, np.log((n0 + 1) / (n1 + 1))], jac=True, bounds=[(None, 0.0), (None, None)])
+    return float(found.x[0]), float(found.x[1])
+
+
+def kernel_ridge(K: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coefficients of ridge regression, and the penalty of smallest error with each bag left out."""
+    best = (np.inf, np.zeros(len(y)), 0.0)
+    for penalty in PENALTIES:
+        inverse = np.linalg.inv(K + np.diag(penalty / w))
+        alpha = inverse @ y
+        error = float(w @ (alpha / np.diag(inverse)) ** 2)
+        best = min(best, (error, alpha, float(penalty)), key=lambda found: found[0])
+    return best[1], best[2]
+
+
+def _machine() -> SVC:
+    return SVC(kernel="precomputed", C=C)
+
+
+def _linear() -> LinearSVC:
+    return LinearSVC(C=C, dual=False)
+
+
+def _columns(classes) -> int:
+    return 1 if len(classes) == 2 else len(classes)
+
+
+def _table(decisions: np.ndarray) -> np.ndarray:
+    return decisions[:, None] if decisions.ndim == 1 else decisions
+
+
+def _landmarks(n: int, y, seed: int) -> np.ndarray | None:
+    """Numbers of the bags that stand for all; each class has its share, and one bag at least."""
+    if n <= MOST_BAGS:
+        return None
+    rng = np.random.default_rng(seed)
+    if y.dtype.kind == "f":
+        return np.sort(rng.permutation(n)[:LANDMARKS])
+    groups = [np.flatnonzero(y == c) for c in np.unique(y)]
+    chosen = [rng.permutation(g)[: max(2, round(LANDMARKS * len(g) / n))] for g in groups]
+    return np.sort(np.concatenate(chosen))

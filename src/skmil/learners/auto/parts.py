@@ -1,0 +1,207 @@
+"""The parts of a blend: kernels that see different things in a bag, and what each costs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
+
+from skmil.bags import Bags
+from skmil.embeddings import (
+    FisherEmbedding,
+    MeanEmbedding,
+    MeanStdEmbedding,
+    MilesEmbedding,
+    MinMaxEmbedding,
+)
+from skmil.kernels import BagKernel, GraphKernel, IsolationKernel, SetKernel
+
+# Seconds for one unit of work on a slow core; an estimate that is too high leaves a part out, no more.
+PER_PAIR, PER_CELL, PER_VALUE = 1.5e-9, 1.5e-9, 4e-8
+
+
+class EmbeddingKernel(BagKernel):
+    r"""A kernel on the vectors that an embedding makes of bags.
+
+    .. math:: k(A, B) = \exp(-\gamma |z(A) - z(B)|^2) \quad \text{or} \quad \langle z(A), z(B) \rangle
+
+    with z standardised on the training bags, :math:`\gamma` one over their median squared distance.
+
+    Parameters
+    ----------
+    embedding : BagEmbedding
+    linear : bool
+        Inner products of the vectors as they are; sparse vectors always have these.
+
+    Attributes
+    ----------
+    embedding_ : the fitted embedding
+    vectors_ : those of the training bags
+
+    Examples
+    --------
+    >>> from skmil.embeddings import MeanEmbedding
+    >>> from skmil.learners import EmbeddingKernel
+    >>> EmbeddingKernel(MeanEmbedding()).fit_transform([[[0.0]], [[1.0], [3.0]], [[4.0]]]).round(2)
+    array([[1.  , 0.37, 0.02],
+           [0.37, 1.  , 0.37],
+           [0.02, 0.37, 1.  ]])
+    """
+
+    vectors_: np.ndarray
+
+    def __init__(self, embedding, linear=False):
+        self.embedding = embedding
+        self.linear = linear
+
+    def fit_transform(self, X, y=None, **fit_params):
+        """``fit``, then the Gram matrix of the training bags."""
+        self.fit(X, y, **fit_params)
+        return self._kernel(self.vectors_, self.vectors_)
+
+    def transform(self, X):
+        """K(X, training bags), whose vectors are known from ``fit``."""
+        check_is_fitted(self)
+        return self._kernel(self._vectors(self._check(X, tables=False)), self.vectors_)
+
+    def restrict(self, rows):
+        """Forget all training bags but those in ``rows``, and their vectors."""
+        super().restrict(rows)
+        self.vectors_ = self.vectors_[rows]
+
+    def _fit(self, bags, y):
+        self.embedding_ = clone(self.embedding)
+        Z = self.embedding_.fit_transform(bags, y)
+        self.linear_ = self.linear or hasattr(Z, "toarray")
+        if not self.linear_:
+            spread = Z.std(axis=0)
+            varies = spread > 1e-12 * np.abs(Z).max(axis=0)
+            self.center_, self.scale_ = Z.mean(axis=0), np.where(varies, spread, 1.0)
+            Z = (Z - self.center_) / self.scale_
+            self.gamma_ = _one_over_median(Z)
+        self.vectors_ = Z
+
+    def _vectors(self, bags: Bags):
+        Z = self.embedding_.transform(bags)
+        return Z if self.linear_ else (Z - self.center_) / self.scale_
+
+    def _gram(self, A, B):
+        check_is_fitted(self)
+        a = self._vectors(A)
+        return self._kernel(a, a if A is B else self._vectors(B))
+
+    def _kernel(self, a, b) -> np.ndarray:
+        products = np.asarray(safe_sparse_dot(a, b.T, dense_output=True))
+        if self.linear_:
+            return products
+        return np.exp(-self.gamma_ * np.maximum(_squares(a)[:, None] + _squares(b) - 2 * products, 0))
+
+
+def _squares(Z) -> np.ndarray:
+    return np.einsum("ij,ij->i", Z, Z)
+
+
+def _one_over_median(Z, most: int = 1000) -> float:
+    rows = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), most)).astype(int))
+    s = _squares(Z[rows])
+    D = np.maximum(s[:, None] + s - 2 * Z[rows] @ Z[rows].T, 0)[~np.tri(len(rows), dtype=bool)]
+    middle = float(np.median(D)) if len(D) else 0.0
+    return 1.0 / middle if middle > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kernel of a blend.
+
+    Parameters
+    ----------
+    name : what the leaderboard calls it
+    kernel : unfitted
+    scaling : of the instances, as in ``BagScaler``
+    seconds : (bags, instances, features) -> what it costs to fit, roughly
+    """
+
+    name: str
+    kernel: BagKernel
+    scaling: str
+    seconds: Callable[[int, int, int], float]
+
+
+def parts_for(bags: Bags, seed: int) -> list[Part]:
+    """The parts that suit the bags, cheap ones first."""
+    n, N, d = len(bags), int(bags.offsets[-1]), bags.n_features
+    width = max(1.0, bags.instances.nnz / N) if bags.is_sparse else d
+    found = [*_of_pairs(bags.is_sparse), *_of_cells(seed), *_of_vectors(bags.is_sparse, seed)]
+    return sorted(found, key=lambda p: p.seconds(n, N, int(width)))
+
+
+def _pairs(n: int, N: int, d: int) -> float:
+    """Seconds for all pairs of instances."""
+    return PER_PAIR * N**2 * (d + 30)
+
+
+def _of_pairs(sparse: bool) -> list[Part]:
+    """Sums over pairs of instances: what has a bag in common with another, at several widths."""
+    ranges = "unit" if sparse else "minmax"
+    kinds = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}
+    widths = [
+        Part(f"set kernel, {w}", SetKernel(normalization="cosine", power=p), "standard", _pairs)
+        for w, p in kinds.items()
+    ]
+    return [
+        *widths,
+        Part("set kernel, ranges", SetKernel(normalization="cosine"), ranges, _pairs),
+        Part("graph", GraphKernel(gamma="scale"), ranges, lambda n, N, d: 2 * _pairs(n, N, d)),
+    ]
+
+
+def _of_cells(seed: int) -> list[Part]:
+    """Shares of instances in random cells, few or many."""
+
+    def cost(cells):
+        return lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10)
+
+    return [
+        Part(
+            f"isolation, {cells} cells",
+            IsolationKernel(200, cells, metric="auto", random_state=seed),
+            "minmax",
+            cost(cells),
+        )
+        for cells in (16, 64, 256)
+    ]
+
+
+def _of_vectors(sparse: bool, seed: int) -> list[Part]:
+    """A bag as one vector: its mean, its extremes, how it differs from all, what it comes near to."""
+
+    def passes(factor):
+        return lambda n, N, d: PER_VALUE * factor * N * d
+
+    found = [
+        Part("mean", EmbeddingKernel(MeanEmbedding(), linear=sparse), "standard", passes(1)),
+        Part(
+            "MILES",
+            EmbeddingKernel(MilesEmbedding()),
+            "standard",
+            lambda n, N, d: PER_PAIR * N**2 * (d + 30),
+        ),
+    ]
+    if sparse:
+        return found
+    return [
+        *found,
+        Part("minimum and maximum", EmbeddingKernel(MinMaxEmbedding()), "standard", passes(1)),
+        Part("mean and spread", EmbeddingKernel(MeanStdEmbedding()), "minmax", passes(2)),
+        *[
+            Part(
+                f"Fisher, {k} components",
+                EmbeddingKernel(FisherEmbedding(k, random_state=seed), linear=True),
+                scaling,
+                passes(30 * k),
+            )
+            for k, scaling in ((2, "standard"), (8, "minmax"))
+        ],
+    ]
