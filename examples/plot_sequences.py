@@ -2,8 +2,8 @@
 Proteins in the coordinates of their own alignment
 ==================================================
 
-Tao et al. (2008) describe a protein by the properties and the position of each residue, and count boxes. They
-propose, without trying it, to take positions from the alignment of each *pair* of sequences, since
+Tao et al. (2008) describe a protein by the properties and the position of each residue, and count boxes.
+They propose, without trying it, to take positions from the alignment of each *pair* of sequences, since
 insertions and deletions move everything that lies behind them.
 """
 
@@ -28,7 +28,7 @@ print("patches of negative sequences begin at", np.sort(starts[y == 0]).tolist()
 
 
 # %%
-# The same kernel with positions counted from the start, from the motif, and from the alignment of each pair.
+# The same kernel with positions counted from the start, from the motif, and in the alignment of each pair.
 
 
 def gram(align=None, **parameters):

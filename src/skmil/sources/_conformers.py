@@ -9,6 +9,7 @@ from skmil.sources.things import BadThing
 
 # Atoms that the torsion preferences of ETKDG and at least UFF describe in covalent molecules.
 NONMETALS = frozenset("H B C N O F Si P S Cl As Se Br Te I".split())
+ATTEMPTS = 30  # per conformer; RDKit takes ten times the number of atoms, hours for some natural products
 DRIFT = 1e-6  # kcal/mol: energies this close are of one shape, or of mirror images; the first comes first
 
 
@@ -77,12 +78,14 @@ def _embed(mol, recipe: Recipe, tools) -> None:
     parameters.enableSequentialRandomSeeds = True
     parameters.randomSeed = 1 + int(np.random.SeedSequence(recipe.seed).generate_state(1)[0] >> 2)
     parameters.numThreads = 1  # molecules run side by side
-    made = tools.geometry.EmbedMultipleConfs(mol, recipe.n, parameters)
-    if not len(made):  # large rings and cages often succeed from random coordinates
-        parameters.useRandomCoords = True
-        made = tools.geometry.EmbedMultipleConfs(mol, recipe.n, parameters)
-    if not len(made):
-        raise BadThing("no conformer could be embedded; check its stereochemistry and rings")
+    parameters.maxIterations = ATTEMPTS
+    # One conformer shows whether any can be placed; large rings and cages often need random coordinates.
+    for random in (False, True):
+        parameters.useRandomCoords = random
+        if len(tools.geometry.EmbedMultipleConfs(mol, 1, parameters)):
+            tools.geometry.EmbedMultipleConfs(mol, recipe.n, parameters)
+            return
+    raise BadThing("no conformer could be embedded; check its stereochemistry and rings")
 
 
 def _field_of(mol, wanted: str | None, tools) -> str:
