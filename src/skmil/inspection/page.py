@@ -117,7 +117,7 @@ def _shades() -> list[str]:
     """One rule per shade, so that no element needs a style of its own."""
     rules = []
     for k in range(LEVELS + 1):
-        share = 0.06 + 0.64 * k / LEVELS
+        share = 0.06 + 0.54 * k / LEVELS
         rules.append(f".s{k}{{--share:{share:.2f};}}")
     return rules
 
