@@ -3,13 +3,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs results clean
+.PHONY: demo test test-processors test-lowest lint bench docs results clean
 
 demo: $(VENV)/.demo
 	$(BIN)/skmil bench --data musk1 --methods demo --folds 10 --out demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(MAKE) test-processors
+
+# Part of the suite as other processors would run it: their instructions decide the last digits.
+test-processors: $(VENV)/.test
+	$(BIN)/python tests/processors.py
+
+# The suite on the lowest versions that pyproject.toml declares. Old libraries call newer ones in ways that
+# these deprecate, which is not ours to mend.
+test-lowest: .lowest/.done
+	.lowest/bin/python -m pytest -n 2 --dist worksteal -W ignore::DeprecationWarning -W ignore::FutureWarning
+
+.lowest/.done: pyproject.toml tests/lowest.py
+	test -x .lowest/bin/python || $(PYTHON) -m venv .lowest
+	.lowest/bin/python tests/lowest.py > .lowest/requirements.txt
+	.lowest/bin/python -m pip install --quiet --requirement .lowest/requirements.txt --editable .
+	touch $@
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -44,5 +60,5 @@ $(VENV)/.test: pyproject.toml
 	touch $@ $(VENV)/.demo
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .processors .lowest
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 
 import skmil
 from skmil import threads
+from skmil._engines.isolation import blocks, inner
 from skmil._threads import map_blocks, slices
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
-from skmil.kernels.isolation import _inner, blocks
 from skmil.learners import WideLinearSVC
 
 N_CELLS = 256
@@ -66,7 +66,7 @@ def isolation_vs_pairwise(n_threads=1):
     row = pairs(cells, part.offsets, 0)
     error = np.abs((Z[:1] @ Z.T).toarray().ravel() / 200 - row).max()
     features = best(lambda: e.transform(part), 1, n_threads) * scale
-    product = best(lambda: _inner(Z, Z), 2, n_threads) * scale**2
+    product = best(lambda: inner(Z, Z), 2, n_threads) * scale**2
     share = part.sizes[0] / part.sizes.mean()  # of the row, as its bag is larger or smaller than others
     every = best(lambda: pairs(cells, part.offsets, 0), 1, n_threads) / share * n / 2 * scale**2
     return {

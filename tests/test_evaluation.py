@@ -1,10 +1,12 @@
 """Cross-validation on bags: folds, records, resuming, nested search."""
 
 import json
+import time
 from dataclasses import asdict
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.svm import SVC
 
@@ -228,3 +230,86 @@ def test_a_fold_with_one_class_has_no_auc(toy):
     records = cross_validate_bags("Simple-MI", X, y, given_folds=given)
     assert records[2].outputs["true"] == [0, 0] and records[2].scores["auc"] is None
     assert Record.from_json(records[2].to_json()) == records[2]
+
+
+def test_auc_of_many_classes_is_the_mean_over_each_against_the_rest(toy):
+    X, _ = toy
+    y = np.array(["a", "b", "c"])[np.arange(40) % 3]
+    r = cross_validate_bags("Simple-MI", X, y, folds=3)[0]
+    test = np.array(r.outputs["bag"])
+    train = np.setdiff1d(np.arange(40), test)
+    model = skmil.method("Simple-MI").fit(X[train], y[train])
+    values = model.decision_function(X[test])
+    each = [roc_auc_score(y[test] == c, values[:, k]) for k, c in enumerate("abc")]
+    assert r.scores["auc"] == pytest.approx(np.mean(each))
+
+
+def test_numbers_that_look_like_quantities_name_the_task(toy):
+    X, _ = toy
+    with pytest.raises(ValueError, match="40 different numbers: if they are quantities"):
+        cross_validate_bags("Simple-MI", X, np.arange(40), folds=2)
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    """Raises when it has seen some bag."""
+
+    def __init__(self, kind="memory"):
+        self.kind = kind
+
+    def fit(self, X, y):
+        if len(X) > 6:  # not while warming up
+            raise {"memory": MemoryError("out of it"), "interrupt": SystemError("compiled")}[
+                self.kind
+            ] from KeyboardInterrupt() if self.kind == "interrupt" else None
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), int)
+
+
+@pytest.mark.parametrize("how", [{}, {"n_jobs": 2}, {"time_limit": 60}])
+def test_a_failure_is_raised_recorded_and_tried_again(toy, tmp_path, how):
+    path = tmp_path / "r.jsonl"
+    before = 0
+    for _ in range(2):
+        with pytest.raises(MemoryError, match="out of it"):
+            cross_validate_bags(Broken(), *toy, folds=3, records=path, **how)
+        found = read_records(path)
+        assert before < len(found) <= before + how.get("n_jobs", 1) * 3
+        assert {r.error for r in found} == {"MemoryError: out of it"} and found[0].scores == {}
+        before = len(found)
+
+
+def test_ctrl_c_that_compiled_code_dressed_up_is_no_failure(toy, tmp_path):
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate_bags(Broken("interrupt"), *toy, folds=3, records=path)
+    assert read_records(path) == []
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """Takes its time."""
+
+    def fit(self, X, y):
+        if len(X) > 6:
+            time.sleep(60)
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), int)
+
+
+def test_a_fold_over_the_limit_is_stopped_and_recorded(toy, tmp_path):
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(TimeoutError, match=r"fold 0 was stopped after the time limit of 0\.5 s"):
+        cross_validate_bags(Slow(), *toy, folds=3, records=path, time_limit=0.5)
+    assert [r.error for r in read_records(path)] == ["fold 0 was stopped after the time limit of 0.5 s"]
+
+
+def test_a_limit_changes_nothing_else(toy):
+    X, y = toy
+    plain, limited = (
+        untimed(cross_validate_bags("ISK", X, y, folds=3, time_limit=limit, n_jobs=jobs))
+        for limit, jobs in [(None, 1), (120, 2)]
+    )
+    assert plain == limited

@@ -70,7 +70,7 @@ def test_inside_a_worker_there_is_one_thread():
     worker.join()
     assert seen == [1]
     code = (
-        "from joblib import Parallel, delayed; from skmil._jit import n_threads;"
+        "from joblib import Parallel, delayed; from skmil._threads import n_threads;"
         "print(Parallel(2)(delayed(n_threads)() for _ in range(2)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -89,7 +89,7 @@ def test_an_error_in_a_block_comes_out():
 
 
 def test_environment_sets_the_number_of_threads():
-    code = "from skmil._jit import n_threads; print(n_threads())"
+    code = "from skmil._threads import n_threads; print(n_threads())"
     import os
 
     env = {**os.environ, "SKMIL_NUM_THREADS": "3"}

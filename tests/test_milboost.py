@@ -29,7 +29,7 @@ def test_extreme_scores_stay_finite():
 
 def test_best_constant_by_hand():
     # With q = 1 - p: L = log(1 - q^2) + log q, largest at q = 1 / sqrt(3).
-    model = MILBoost(random_state=0).fit([[[1.0], [1.0]], [[1.0]]], [1, 0])
+    model = MILBoost().fit([[[1.0], [1.0]], [[1.0]]], [1, 0])
     assert_allclose(model.intercept_, np.log(np.sqrt(3) - 1), atol=1e-4)
     assert_allclose(model.predict_proba([[[1.0]]])[0, 0], 1 / np.sqrt(3), atol=1e-4)
 
@@ -37,14 +37,14 @@ def test_best_constant_by_hand():
 @pytest.mark.parametrize("depth", [1, 3])
 def test_likelihood_never_falls(depth, toy):
     X, y = toy
-    model = MILBoost(n_rounds=20, max_depth=depth, random_state=0).fit(X, y)
+    model = MILBoost(n_rounds=20, max_depth=depth).fit(X, y)
     assert (np.diff(model.log_likelihood_) > 0).all()
     assert len(model.trees_) == len(model.steps_) == len(model.log_likelihood_) - 1
 
 
 def test_probability_of_a_bag_is_the_noisy_or(toy):
     X, y = toy
-    model = MILBoost(n_rounds=10, random_state=0).fit(X, y)
+    model = MILBoost(n_rounds=10).fit(X, y)
     p = [1 - np.prod(1 - 1 / (1 + np.exp(-s))) for s in model.score_instances(X)]
     assert_allclose(model.predict_proba(X)[:, 1], p, atol=1e-10)
     assert_array_equal(model.predict(X), np.array(p) > 0.5)
@@ -52,16 +52,20 @@ def test_probability_of_a_bag_is_the_noisy_or(toy):
 
 def test_probabilities_of_three_classes(toy):
     X, _ = toy
-    model = MILBoost(n_rounds=3, random_state=0).fit(X, np.arange(40) % 3)
+    model = MILBoost(n_rounds=3).fit(X, np.arange(40) % 3)
     P = model.predict_proba(X)
     assert_allclose(P.sum(axis=1), 1)
     assert_array_equal(P.argmax(axis=1), model.predict(X))
 
 
-def test_same_seed_same_bits(toy):
+def test_the_step_is_where_the_slope_is_zero(toy):
     X, y = toy
-    a, b = (MILBoost(n_rounds=5, random_state=3).fit(X, y).decision_function(X) for _ in range(2))
-    assert_array_equal(a, b)
+    L = _NoisyOr(np.where(y == 1, 1.0, -1.0), np.ones(40), X.offsets[:-1])
+    f, h = np.zeros(X.offsets[-1]), X.instances[:, 0] / np.abs(X.instances[:, 0]).max()
+    step = L.climb(f, h, 0.0, 4.0)
+    assert 0 < step < 4
+    assert abs(L.gradient(f + step * h) @ h) < 1e-10
+    assert L.climb(f, np.where(y[X.owner] == 1, 1.0, -1.0), 0.0, 4.0) == 4.0  # it rises all the way
 
 
 def test_bad_learning_rate(toy):

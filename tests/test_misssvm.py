@@ -88,7 +88,7 @@ LEARNERS = [
     TLC(),
     BallBoost(),
     BallBoost("box"),
-    MILBoost(5, random_state=0),
+    MILBoost(5),
     MissSVM(),
 ]
 

@@ -195,3 +195,77 @@ def test_png_is_a_picture_that_others_can_read():
 
 def test_times_are_written_for_people():
     assert [seconds(v) for v in (0.0123, 3.456, 99.4, 600)] == ["12.3 ms", "3.46 s", "99.4 s", "10 min"]
+
+
+def test_guessing_is_a_row(toy):
+    X, y = toy
+    rare = np.where(np.arange(40) % 5 == 0, "rare", "common")
+    (section,) = sections(cross_validate_bags("Simple-MI", X, rare, folds=4))
+    base = section.baseline
+    assert (
+        base.mean("accuracy") == 0.8 and base.mean("balanced_accuracy") == 0.5 and base.mean("auc") == 0.5
+    )
+    assert section.score == "balanced_accuracy" and sections(cross_validate_bags("Simple-MI", X, y))[
+        0
+    ].score == ("accuracy")
+    text = to_text([r for s in section.summaries for r in s.records])
+    assert "(majority class)" in text and "balanced %" in text
+    numbers = np.array([b[:, 0].mean() for b in X])
+    records = cross_validate_bags("Simple-MI", X, numbers, folds=4)
+    (section,) = sections(records)
+    first = records[0]
+    rest = np.delete(numbers, first.outputs["bag"])
+    error = np.sqrt(np.mean((numbers[first.outputs["bag"]] - rest.mean()) ** 2))
+    assert section.baseline.records[0].scores["rmse"] == pytest.approx(error)
+    assert "mean target" in to_html(records)
+    # Folds that are missing leave bags whose labels nobody knows.
+    assert sections(records[:-1])[0].baseline is None
+
+
+def test_other_settings_and_grids_have_rows_of_their_own(toy):
+    X, y = toy
+    fast, slow = (
+        cross_validate_bags(("Simple-MI", skmil.method("Simple-MI", C=C)), X, y, folds=2)
+        for C in (100.0, 1e-6)
+    )
+    (section,) = sections(fast + slow)
+    assert sorted(s.label for s in section.summaries) == ["Simple-MI (C=100.0)", "Simple-MI (C=1e-06)"]
+    assert [len(s.records) for s in section.summaries] == [2, 2]
+    nested = [
+        r
+        for C in (1.0, 2.0)
+        for r in cross_validate_bags("Simple-MI", X, y, folds=2, nested=True, grid={"svm__C": [C]})
+    ]
+    assert len(sections(nested)[0].summaries) == 2
+    revised = [*fast, *(replace(r, revision="2") for r in fast)]
+    assert [s.label for s in sections(revised)[0].summaries] == [
+        "Simple-MI (revision=1)",
+        "Simple-MI (revision=2)",
+    ]
+
+
+def test_ties_are_all_bold_and_unfinished_methods_say_so(musk):
+    one = [r for r in musk if r.method == "Minimax"]
+    other = [replace(r, method="Twin") for r in one]
+    page = to_html(one + other)
+    assert page.count("class=best") == 2 and "share the highest accuracy" in page
+    assert "no other method differs significantly" in page and "p = 0.000" not in page
+    assert "the same in every fold, no test" in page
+    assert "3 of 4 folds" in to_html(one + other[:3]) and "* Twin: 3 of 4 folds" in to_text(one + other[:3])
+
+
+def test_failures_are_in_table_and_page(musk):
+    failed = replace(musk[0], method="Broken", scores={}, outputs={}, error="no <luck>")
+    text, page = to_text([*musk, failed]), to_html([*musk, failed])
+    assert "Broken failed: no <luck>" in text and "no &lt;luck&gt;" in page
+    # Some good folds do not make up for one that failed.
+    again = replace(failed, method="Simple-MI")
+    rest = [r for r in musk if (r.method, r.fold) != ("Simple-MI", failed.fold)]
+    assert "Simple-MI failed: no <luck>" in to_text([*rest, again])
+
+
+def test_figures_belong_to_bags_and_not_to_names(musk, toy):
+    renamed = [replace(r, data="my file") for r in musk]
+    assert "published" in to_text(renamed)
+    pretender = cross_validate_bags("Minimax", *toy, data="musk1", folds=2)
+    assert "published" not in to_text(pretender)

@@ -1,6 +1,6 @@
 """One fold of a cross-validation: fit on all bags but its own, and predict these.
 
-``run`` is what the folds share (``evaluation.CrossValidation``), ``place`` a repetition and a fold of it.
+Here ``run`` is what the folds share (``evaluation.CrossValidation``), ``place`` a repetition and a fold.
 """
 
 import pickle
@@ -66,7 +66,8 @@ def _fold(run, place) -> Record:
     start = time.perf_counter()
     model = _fit(run, model, known, run.y[train], place[0])
     fitted = time.perf_counter()
-    with searching(keep=False):
+    # A store of its own: decision values use the Gram matrix of the predictions.
+    with searching(keep=False), searching():
         predicted = np.asarray(model.predict(new))
         stop = time.perf_counter()
         outputs, scores = _judged(run, model, test, new, predicted)
@@ -127,7 +128,7 @@ _warm: set[str] = set()
 
 def warm_up(run) -> None:
     """Fit a few of the smallest bags once per process, so that compiling is not in the seconds."""
-    if (key := run.name + run.question.fingerprint) in _warm:
+    if (key := run.name + run.fingerprint) in _warm:
         return
     _warm.add(key)
     order = np.argsort(run.bags.sizes, kind="stable")

@@ -66,8 +66,8 @@ def splitter(y, task, folds, seed, inner=False):
 
 def _remedy(y, least: int) -> str:
     if look_like_quantities(y):
-        kinds = len(np.unique(y))
-        return f"there are {kinds} different numbers: if they are quantities, give task='regression'"
+        n = len(np.unique(y))
+        return f"there are {n} different numbers: if they are quantities, give task='regression'"
     if least < 2:
         return "drop the class, or give it more bags"
     return f"use {least} folds or fewer, or drop the class"

@@ -14,6 +14,8 @@ from skmil.bags import Bags
 
 # Parameters that change how long a result takes, or what is printed, and nothing else.
 IDLE = ("memory", "n_jobs", "verbose")
+# What scikit-learn writes for a parameter that it is about to drop or change, and that was not given.
+NOT_GIVEN = ("deprecated", "warn")
 
 
 def fingerprint(bags: Bags, y) -> str:
@@ -48,8 +50,12 @@ def settings_of(estimator) -> dict[str, Any]:
     >>> settings_of(Ridge())["fit_intercept"]
     True
     """
-    found = estimator.get_params()
-    return {k: _setting(v) for k, v in sorted(found.items()) if k.rsplit("__", 1)[-1] not in IDLE}
+    return deciding({k: _setting(v) for k, v in sorted(estimator.get_params().items())})
+
+
+def deciding(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that can change a result."""
+    return {k: v for k, v in parameters.items() if k.rsplit("__", 1)[-1] not in IDLE and v not in NOT_GIVEN}
 
 
 def _setting(value):

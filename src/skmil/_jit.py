@@ -17,7 +17,13 @@ Flat.__doc__ = "Bags as compiled code sees them: instances (N x d) and offsets (
 
 def njit(function: Callable | None = None, **options: Any) -> Any:
     """``numba.njit`` with the defaults of this package: cached, GIL released, IEEE arithmetic."""
-    return numba.njit(function, cache=True, nogil=True, error_model="numpy", **options)
+    if function is None:
+        return lambda f: njit(f, **options)
+    options = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        return numba.njit(function, cache=True, **options)
+    except RuntimeError:  # no folder to write to: then each process compiles for itself
+        return numba.njit(function, **options)
 
 
 @njit

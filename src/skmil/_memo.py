@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 
 import joblib
 
@@ -18,21 +19,44 @@ LIMIT = 2**29  # bytes; the results that were used longest ago go first
 _kept: ContextVar["Store | None"] = ContextVar("kept", default=None)
 
 
-class Store(OrderedDict[str, bytes]):
-    """Results by key, the one used last at the end, and how many bytes of them to keep."""
+class Store:
+    """Results by key, the one used last at the end, and how many bytes of them to keep.
+
+    Threads share it. One that computes a result holds the key, and others that ask for it wait.
+    """
 
     def __init__(self, limit: int):
-        super().__init__()
-        self.limit = limit
+        self.limit, self.size = limit, 0
+        self.results: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = Lock()
+        self._keys: dict[str, Lock] = {}
+
+    @contextmanager
+    def holding(self, key: str) -> Iterator[None]:
+        """Let nobody else compute the result of this key."""
+        with self._lock:
+            held = self._keys.setdefault(key, Lock())
+        with held:
+            yield
+
+    def find(self, key: str) -> bytes | None:
+        """The result, which becomes the one used last."""
+        with self._lock:
+            if key in self.results:
+                self.results.move_to_end(key)
+            return self.results.get(key)
 
     def keep(self, key: str, result) -> None:
         """Keep a result as bytes, which nobody can change, and drop old ones beyond the limit."""
         try:
-            self[key] = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+            data = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
         except Exception:  # whatever a stranger's object raises when it is pickled: then nothing is kept
             return
-        while self and sum(map(len, self.values())) > self.limit:
-            self.popitem(last=False)
+        with self._lock:
+            self.size += len(data) - len(self.results.pop(key, b""))
+            self.results[key] = data
+            while self.size > self.limit:
+                self.size -= len(self.results.popitem(last=False)[1])
 
 
 @contextmanager
@@ -63,11 +87,12 @@ def once(function: Callable, *args, ignored=None, **named):
     key = None if kept is None else _key(function, args, named)
     if kept is None or key is None:
         return function(*args, **named, **(ignored or {}))
-    if key in kept:
-        kept.move_to_end(key)
-        return pickle.loads(kept[key])
-    result = function(*args, **named, **(ignored or {}))
-    kept.keep(key, result)
+    with kept.holding(key):
+        found = kept.find(key)
+        if found is not None:
+            return pickle.loads(found)
+        result = function(*args, **named, **(ignored or {}))
+        kept.keep(key, result)
     return result
 
 

@@ -3,16 +3,19 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from skmil._jit import njit
 
 
 def random_key(random_state: Any) -> np.uint64:
-    """One 64-bit key from an int, ``None`` or a RandomState; every stream is derived from it."""
+    """One 64-bit key from an int, a RandomState or a Generator; every stream is derived from it.
+
+    ``None`` is the global RandomState, as in scikit-learn: it follows ``np.random.seed``.
+    """
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         return np.uint64(int(random_state) % 2**64)
-    if random_state is None:
-        return np.uint64(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    random_state = check_random_state(None) if random_state is None else random_state
     if isinstance(random_state, np.random.Generator):
         return np.uint64(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):

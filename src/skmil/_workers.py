@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -25,16 +25,22 @@ STARTING = 120.0  # seconds for a worker to import the library and compile, whic
 _SERVE = "import sys; sys.path[:] = {}; from skmil._workers import serve; serve()"
 
 
+Call = tuple[Callable, Sequence]  # a function and its arguments
+
+
 class TimeLimit(Exception):
     """A call took longer than it may."""
 
 
 class Worker:
-    """A process that does one call at a time, and puts (itself, what came of it) on a queue."""
+    """A process that does one call at a time, and puts (itself, what came of it) on a queue.
 
-    def __init__(self, answers: queue.SimpleQueue, threads: int):
-        one = str(threads)
-        limits = dict.fromkeys(("SKMIL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), one)
+    ``number`` and ``task`` are the call that it has to do, ``ready`` says whether it has done its first.
+    """
+
+    def __init__(self, answers: queue.SimpleQueue, threads: int, number: int, task: Call):
+        names = ("SKMIL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        limits = dict.fromkeys(names, str(threads))
         self.process = subprocess.Popen(
             [sys.executable, "-c", _SERVE.format(sys.path)],
             stdin=subprocess.PIPE,
@@ -42,13 +48,14 @@ class Worker:
             env={**os.environ, **limits},
         )
         self.answers = answers
+        self.number, self.task = number, task
+        self.ready = False
         self.deadline = float("inf")
-        self.task: int | None = None
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def call(self, function: Callable, args: Sequence, limit: float) -> None:
+    def call(self, call: Call, limit: float) -> None:
         """Begin a call, which may take ``limit`` seconds."""
-        message = cloudpickle.dumps((function, args))
+        message = cloudpickle.dumps(call)
         self.deadline = time.monotonic() + limit
         with suppress(OSError):  # a process that has died is reported by whoever listens to it
             _send(self.process.stdin, message)
@@ -67,52 +74,58 @@ class Worker:
         self.answers.put((self, MemoryError("the process was ended, perhaps for want of memory")))
 
 
-def run_limited(
-    first: tuple[Callable, Sequence], calls: Sequence[tuple[Callable, Sequence]], limit: float, n_jobs: int
-) -> Iterator[tuple[int, Any]]:
+def run_limited(first: Call, calls: Iterable[Call], limit: float, n_jobs: int) -> Iterator[tuple[int, Any]]:
     """(number of a call, what it gave or the exception it ended with), in the order in which they end.
 
     Parameters
     ----------
     first : a call that each worker does before others, such as one that compiles
-    calls : functions that can be pickled, and their arguments
+    calls : functions that can be pickled, and their arguments; the next is taken when a worker is free
     limit : seconds that each call may take
     n_jobs : calls at the same time
     """
     answers: queue.SimpleQueue = queue.SimpleQueue()
-    n = min(len(calls), n_jobs if n_jobs > 0 else os.cpu_count() or 1)
-    todo = list(range(len(calls)))[::-1]
-    threads = n_threads() if n == 1 else 1
+    todo = enumerate(calls)
+    threads = n_threads() if n_jobs == 1 else 1
     workers: list[Worker] = []
 
-    def begin() -> None:
-        workers.append(Worker(answers, threads))
-        workers[-1].call(*first, limit + STARTING)
+    def employ() -> None:
+        if (following := next(todo, None)) is not None:
+            workers.append(Worker(answers, threads, *following))
+            workers[-1].call(first, limit + STARTING)
 
     try:
-        for _ in range(n):
-            begin()
+        for _ in range(n_jobs):
+            employ()
         while workers:
             worker, answer = _next(answers, workers)
             if worker not in workers:
                 continue  # the last word of one that was stopped
-            task, worker.task, worker.deadline = worker.task, None, float("inf")
-            if task is not None:
-                yield task, answer
-            ended = isinstance(answer, (TimeLimit, MemoryError))
-            if ended or not todo:
+            if isinstance(answer, (TimeLimit, MemoryError)):
                 workers.remove(worker)
                 worker.stop()
-                if task is None:
-                    yield todo.pop(), answer  # not even the first call was possible
-                if todo and len(workers) < n:
-                    begin()
-                continue
-            worker.task = todo.pop()
-            worker.call(*calls[worker.task], limit)
+                yield worker.number, answer
+                employ()
+            elif not worker.ready:
+                worker.ready = True
+                worker.call(worker.task, limit)
+            else:
+                worker.deadline = float("inf")
+                yield worker.number, answer
+                _go_on(worker, next(todo, None), workers, limit)
     finally:
         for worker in workers:
             worker.stop()
+
+
+def _go_on(worker: Worker, following, workers: list[Worker], limit: float) -> None:
+    """Give a worker its next call, or let it go."""
+    if following is None:
+        workers.remove(worker)
+        worker.stop()
+    else:
+        worker.number, worker.task = following
+        worker.call(worker.task, limit)
 
 
 def _next(answers: queue.SimpleQueue, workers: list[Worker]) -> tuple[Worker, Any]:
@@ -139,11 +152,17 @@ def serve() -> None:
             answer = function(*args)
         except Exception as error:
             answer = error
-        try:
-            message = cloudpickle.dumps(answer)
-        except Exception as error:  # an exception that cannot travel goes as its words
-            message = cloudpickle.dumps(RuntimeError(f"{answer!r} ({error})"))
-        _send(answers, message)
+        _send(answers, _packed(answer))
+
+
+def _packed(answer) -> bytes:
+    """The answer; what cannot be read again at the other end goes as its words."""
+    try:
+        message = cloudpickle.dumps(answer)
+        pickle.loads(message)
+        return message
+    except Exception:
+        return pickle.dumps(RuntimeError(repr(answer)))
 
 
 def _hear(calls: queue.SimpleQueue) -> None:

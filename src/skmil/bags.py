@@ -246,8 +246,9 @@ class Bags:
 
     def __array__(self, *args, **options):
         raise TypeError(
-            "bags are no table, so a scikit-learn transformer cannot take them; lift it to bags with "
-            "skmil.preprocessing.ForInstances(transformer), or use BagScaler"
+            "bags are no table, so what works on tables cannot take them: lift a scikit-learn transformer "
+            "to bags with skmil.preprocessing.ForInstances(transformer) or use BagScaler; put an embedding "
+            "in front of BaggingClassifier and permutation_importance, which draw or permute its columns"
         )
 
     def __iter__(self) -> Iterator[Any]:

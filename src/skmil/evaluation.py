@@ -7,6 +7,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.base import clone, is_regressor
 
 from skmil._fitting import failure, random_states, try_fold, warm_up
@@ -97,11 +98,14 @@ def cross_validate_bags(
     for record in found.values():
         _tell(progress, record)
     todo = [place for place in run.places if place not in found]
+    failed = None
     for record, error in run.outcomes(todo, records, n_jobs, time_limit):
-        if error is not None:
-            raise error
-        found[record.repeat, record.fold] = record
-        _tell(progress, record)
+        if error is None:
+            found[record.repeat, record.fold] = record
+            _tell(progress, record)
+        failed = failed or error
+    if failed is not None:
+        raise failed
     return [found[place] for place in run.places]
 
 
@@ -112,7 +116,7 @@ class CrossValidation:
     Parameters
     ----------
     name, estimator, revision : the method
-    data, bags, y, task : the data set
+    data, fingerprint, bags, y, task : the data set
     seed, table, drawn, grid : the protocol: fold of each bag in each repetition, whether these were drawn
         here, and the parameters that are searched, or None
     source, things : what makes the bags of each fold, where the data are things
@@ -122,6 +126,7 @@ class CrossValidation:
     estimator: Any
     revision: str
     data: str
+    fingerprint: str
     bags: Bags
     y: np.ndarray
     task: str
@@ -135,11 +140,16 @@ class CrossValidation:
     @classmethod
     def of(
         cls, method, X, y, *, data="data", folds=10, repeats=1, nested=False, grid=None, seed=0,
-        given_folds=None, task=None, revision=None, source=None,
+        given_folds=None, task=None, revision=None, known_fingerprint=None, source=None, things=None,
     ) -> "CrossValidation":  # fmt: skip
-        """The parameters of ``cross_validate_bags``, checked."""
-        # What a source learns from all things here only names the data; each fold fits its own.
-        bags = as_bags(X) if source is None else clone(source).fit_transform(X)
+        """The parameters of ``cross_validate_bags``, checked.
+
+        A hash of the data, if known, saves time; so do bags X that the source has made of ``things``.
+        """
+        if source is not None and things is None:
+            # What a source learns from all things here only names the data; each fold fits its own.
+            things, X = list(X), clone(source).fit_transform(X)
+        bags = as_bags(X, missing=isinstance(X, Bags))  # an estimator that imputes takes bags with gaps
         y = check_lengths(y, bags)
         name, estimator, task = _resolve(method, y, task)
         registered = str(REGISTRY[name].revision) if name in REGISTRY else f"skmil {__version__}"
@@ -148,6 +158,7 @@ class CrossValidation:
             estimator=estimator,
             revision=registered if revision is None else str(revision),
             data=data,
+            fingerprint=known_fingerprint or fingerprint(bags, y),
             bags=bags,
             y=y,
             task=task,
@@ -156,7 +167,7 @@ class CrossValidation:
             drawn=given_folds is None,
             grid=_search_grid(method, task, grid) if nested else None,
             source=source,
-            things=None if source is None else list(X),
+            things=things,
         )
 
     def halves(self, train: np.ndarray, test: np.ndarray) -> tuple[Bags, Bags]:
@@ -177,7 +188,7 @@ class CrossValidation:
         """A record that has everything but results."""
         return Record(
             data=self.data,
-            fingerprint=fingerprint(self.bags, self.y),
+            fingerprint=self.fingerprint,
             method=self.name,
             task=self.task,
             estimator=text_of(self.estimator),
@@ -219,32 +230,41 @@ class CrossValidation:
     ) -> Iterator[tuple[Record, Exception | None]]:
         """Do some folds, until one fails: the record of each, and why it failed.
 
-        A record is on the disk before it is given.
+        A record is on the disk before it is given. Folds that are under way when one fails are still done.
         """
-        for record, error in self._results(todo, n_jobs, time_limit):
+        failed = False
+        going = (place for place in todo if not failed)
+        n_jobs = min(len(todo), joblib.effective_n_jobs(n_jobs))
+        if time_limit is not None:
+            results = self._limited(todo, going, n_jobs, time_limit)
+        elif n_jobs > 1:
+            results = self._parallel(todo, going, n_jobs)
+        else:
+            results = (try_fold(self, place) for place in going)
+        for record, error in results:
+            failed = failed or error is not None
             if path is not None:
                 append_records(path, [record])
             yield record, error
-            if error is not None:
-                return
 
-    def _results(self, todo, n_jobs, time_limit) -> Iterator[tuple[Record, Exception | None]]:
-        """Outcomes in the order in which folds end."""
-        if time_limit is not None:
-            yield from self._limited(todo, n_jobs, time_limit)
-        elif n_jobs == 1 or len(todo) < 2:
-            yield from (try_fold(self, place) for place in todo)
-        else:
-            parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-            yield from parallel(joblib.delayed(try_fold)(self, place) for place in todo)
+    def _parallel(self, todo, going, n_jobs) -> Iterator[tuple[Record, Exception | None]]:
+        """Outcomes in the order in which folds end, in processes of joblib."""
+        left = list(todo)
+        try:
+            parallel = joblib.Parallel(n_jobs, return_as="generator_unordered")
+            for record, error in parallel(joblib.delayed(try_fold)(self, place) for place in going):
+                left.remove((record.repeat, record.fold))
+                yield record, error
+        except TerminatedWorkerError as error:  # a process was killed, as a rule for want of memory
+            yield failure(self, left[0], error)
 
-    def _limited(self, todo, n_jobs, limit) -> Iterator[tuple[Record, Exception | None]]:
-        calls = [(try_fold, (self, place)) for place in todo]
+    def _limited(self, todo, going, n_jobs, limit) -> Iterator[tuple[Record, Exception | None]]:
+        """The same in processes of our own, which are stopped when a fold takes too long."""
+        calls = ((try_fold, (self, place)) for place in going)
         for k, answer in run_limited((warm_up, (self,)), calls, limit, n_jobs):
             if isinstance(answer, TimeLimit):
                 answer = TimeoutError(f"fold {todo[k][1]} was stopped after the time limit of {limit:g} s")
-            failed = isinstance(answer, Exception)
-            yield failure(self, todo[k], answer) if failed else answer
+            yield failure(self, todo[k], answer) if isinstance(answer, Exception) else answer
 
 
 def _resolve(method, y, task):

@@ -14,6 +14,10 @@ from skmil.bags import Bags, check_bags, check_lengths
 class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Bags in, bags out."""
 
+    def __init_subclass__(cls, **options):
+        # Nor does a global ``set_config(transform_output=...)`` turn bags into a table.
+        super().__init_subclass__(auto_wrap_output_keys=None, **options)
+
     def fit(self, X, y=None):
         """Learn from the instances of the training bags."""
         self._fit(check_bags(self, X, reset=True))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from skmil._identity import agree
+from skmil._identity import agree, deciding
 from skmil._journal import Journal
 
 # What decides a result beside its settings.
@@ -157,13 +157,13 @@ def append_records(path, records: Iterable[Record]) -> None:
 
 
 def _of_first_version(values: dict) -> dict:
-    """A record of version 0.1.0 in today's words: its settings are what no search and no seed chose."""
+    """A record of version 0.1.0 in the words of today; settings are what no search and no seed chose."""
     grids = values["grid"] if isinstance(values["grid"], list) else [values["grid"] or {}]
     chosen = {name for grid in grids for name in grid}
     settings = {
         k: v
-        for k, v in values["parameters"].items()
-        if k not in chosen and k.rsplit("__", 1)[-1] not in ("random_state", "verbose")
+        for k, v in deciding(values["parameters"]).items()
+        if k not in chosen and k.rsplit("__", 1)[-1] != "random_state"
     }
     text = values["estimator"]
     for old, new in RENAMED.items():

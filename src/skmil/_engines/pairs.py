@@ -13,6 +13,7 @@ from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 
 ROWS, COLUMNS = 256, 512  # a block of the instance Gram stays in the second-level cache
+DIAGONAL = 64  # rows of a block of which only the sums within bags are wanted
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,17 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
     """
     same = A is B and v is None
     u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
-    v = u if same else np.ones((B.offsets[-1], u.shape[1])) if v is None else v
+    v = u if same else np.ones((B.offsets[-1], u.shape[1])) if v is None else np.ascontiguousarray(v)
     check_squares(A)
     check_squares(B)
     A, B = kernel.centred(A, B)
-    task = _RowSums(A, B, kernel, u, np.ascontiguousarray(v), same)
-    K, D = np.zeros((len(A), len(B))), np.zeros((len(A), len(B)))
-    for first, off, on in map_blocks(task, slices(A.offsets[-1], ROWS)):
-        K[first : first + len(off)] += off
-        D[first : first + len(off)] += on
-    return K + K.T + (D + D.T) / 2 if same else K
+    K, sums = np.zeros((len(A), len(B))), _Sums(A, B, kernel, u, v)
+    groups = _whole_bags(A.offsets, ROWS)
+    map_blocks(lambda group: sums.half(group, K) if same else sums.rows(group, 0, K[group]), groups)
+    if same:
+        for g in groups:
+            K[g.stop :, g] = K[g, g.stop :].T
+    return K
 
 
 def instance_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
@@ -100,25 +102,31 @@ def instance_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> n
 
 def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:
     """Diagonal of ``pair_sums(A, A)``."""
-    u = np.ones((A.offsets[-1], 1)) if u is None else u
-    cuts = zip(A.offsets[:-1], A.offsets[1:], strict=True)
-    bags = [(A[i : i + 1], u[s:e]) for i, (s, e) in enumerate(cuts)]
-    return np.array([pair_sums(b, b, kernel, w)[0, 0] for b, w in bags])
+    u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
+    check_squares(A)
+    A, _ = kernel.centred(A, A)
+    sums = _Sums(A, A, kernel, u, u)
+    groups = _whole_bags(A.offsets, DIAGONAL)
+    return np.concatenate(map_blocks(lambda group: sums.among(group).diagonal(), groups))
 
 
-def resolve_gamma(gamma, bags: Bags) -> float:
-    """The number behind ``gamma``: itself, "scale" (1 / (d var)) or "median" (1 / median |x-y|^2)."""
+def resolve_gamma(gamma, bags: Bags, w=None) -> float:
+    """The number behind ``gamma``: itself, "scale" (1 / (d var)) or "median" (1 / median |x-y|^2).
+
+    ``w`` are weights of the bags: one of weight k counts as k bags.
+    """
     if not isinstance(gamma, str):
         if not gamma > 0:
             raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
         return float(gamma)
+    w = None if w is None or (w == 1).all() else np.repeat(w, bags.sizes)
     if gamma == "scale":
         X = bags.instances
-        mean = X.mean()
-        variance = (X.multiply(X) if bags.is_sparse else X * X).mean() - mean**2
+        squares = X.multiply(X) if bags.is_sparse else X * X
+        variance = _mean(squares, w) - _mean(X, w) ** 2
         return 1.0 / (bags.n_features * variance) if variance > 0 else 1.0
     if gamma == "median":
-        typical = _median_distance(bags)
+        typical = _median_distance(bags, w)
         return 1.0 / typical if typical > 0 else 1.0
     raise ValueError(f"gamma is {gamma!r}; give a positive number, 'scale' or 'median'")
 
@@ -134,7 +142,12 @@ def gamma_of(estimator) -> float:
     return float(gamma)
 
 
-def _median_distance(bags: Bags, most: int = 1500) -> float:
+def _mean(X, w) -> float:
+    """Mean of all entries of a table, its rows weighted."""
+    return float(X.mean() if w is None else (w @ X).sum() / (w.sum() * X.shape[1]))
+
+
+def _median_distance(bags: Bags, w=None, most: int = 1500) -> float:
     """Median squared distance of an evenly spaced sample of instances (all of them if few)."""
     N = bags.offsets[-1]
     rows = np.unique(np.linspace(0, N - 1, min(N, most)).astype(int))
@@ -142,11 +155,26 @@ def _median_distance(bags: Bags, most: int = 1500) -> float:
     X = X if bags.is_sparse else X - X.mean(axis=0)
     square = _squares(X)
     D = np.maximum(square[:, None] + square[None, :] - 2 * _product(X, X), 0)
-    D = D[~np.tri(len(rows), dtype=bool)]
+    pairs = ~np.tri(len(rows), dtype=bool)
+    if w is not None:
+        return _weighted_median(D[pairs], np.outer(w[rows], w[rows])[pairs], w[rows])
+    D = D[pairs]
     if len(D) == 0:
         return 0.0
     middle = float(np.median(D))
     return middle if middle > 0 else float(D.mean())
+
+
+def _weighted_median(D, weight, w) -> float:
+    """Median of distances that count ``weight`` times, and of copies to each other, which is zero."""
+    copies = (w * np.maximum(w - 1, 0)).sum() / 2
+    D, weight = np.append(D, 0.0), np.append(weight, copies)
+    order = np.argsort(D, kind="stable")
+    share = np.cumsum(weight[order]) / weight.sum() if weight.sum() > 0 else np.ones(len(D))
+    # The middle two where one half ends between them.
+    low, high = np.searchsorted(share, [0.5 - 1e-12, 0.5 + 1e-12])
+    middle = float(D[order[[low, high]]].mean())
+    return middle if middle > 0 or not weight.any() else float(np.average(D, weights=weight))
 
 
 def _product(X, Y) -> np.ndarray:
@@ -160,35 +188,68 @@ def _squares(X) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-class _RowSums:
-    """One task of ``pair_sums``: the rows of a slice against all columns, or those after it."""
+def _whole_bags(offsets, size: int) -> list[slice]:
+    """Groups of neighbouring bags with about ``size`` instances together, or of one larger bag."""
+    groups, start = [], 0
+    while start < len(offsets) - 1:
+        goal = offsets[start] + size
+        stop = min(int(np.searchsorted(offsets, goal)), len(offsets) - 1)
+        if offsets[stop] - goal > goal - offsets[stop - 1]:
+            stop -= 1
+        groups.append(slice(start, max(stop, start + 1)))
+        start = groups[-1].stop
+    return groups
 
-    def __init__(self, A, B, kernel, u, v, same):
-        self.A, self.B, self.kernel = A, B, kernel
-        self.u, self.v, self.same = u, v, same
+
+class _Sums:
+    """Tasks of ``pair_sums``. Each has bags of A to itself, so that no two write to the same row."""
+
+    def __init__(self, A, B, kernel, u, v):
+        self.A, self.B, self.kernel, self.u, self.v = A, B, kernel, u, v
         self.row_bag, self.column_bag = A.owner, B.owner
 
-    def __call__(self, rows: slice):
-        first, last = self.row_bag[rows.start], self.row_bag[rows.stop - 1]
-        off = np.zeros((last - first + 1, len(self.B)))
-        on = np.zeros_like(off)
-        if self.same:
-            self._add(rows, rows, first, on)
-        start = rows.stop if self.same else 0
-        for c in slices(self.B.offsets[-1] - start, COLUMNS):
-            self._add(rows, slice(c.start + start, c.stop + start), first, off)
-        return first, off, on
+    def rows(self, group: slice, first: int, out) -> None:
+        """Add the sums of a group of A with the bags of B from ``first`` on to ``out``, a row for each."""
+        start, stop = self.A.offsets[group.start], self.A.offsets[group.stop]
+        for r in _evenly(start, stop):
+            for c in _between(self.B.offsets[first], self.B.offsets[-1], COLUMNS):
+                self._add(r, c, group.start, 0, out)
 
-    def _add(self, rows, columns, first, out):
+    def half(self, group: slice, K) -> None:
+        """Write the sums of a group with itself and with all bags after it to its rows of K."""
+        self.rows(group, group.stop, K[group])
+        K[group, group] = self.among(group)
+
+    def among(self, group: slice) -> np.ndarray:
+        """Sums of a group with itself, exactly symmetric."""
+        start, stop = self.A.offsets[group.start], self.A.offsets[group.stop]
+        on, off = np.zeros((2, group.stop - group.start, group.stop - group.start))
+        for r in _evenly(start, stop):
+            self._add(r, r, group.start, group.start, on)
+            for c in _between(r.stop, stop, COLUMNS):  # one bag larger than a block
+                self._add(r, c, group.start, group.start, off)
+        return (on + on.T) / 2 + off + off.T
+
+    def _add(self, rows, columns, first_row, first_column, out):
         K = self.kernel(self.A.instances[rows], self.B.instances[columns])
         _segment_sums(
             K,
-            self.row_bag[rows] - first,
-            self.column_bag[columns],
+            self.row_bag[rows] - first_row,
+            self.column_bag[columns] - first_column,
             self.u[rows],
             self.v[columns],
             out,
         )
+
+
+def _between(start, stop, size: int) -> list[slice]:
+    return [slice(start + s.start, start + s.stop) for s in slices(stop - start, size)]
+
+
+def _evenly(start, stop) -> list[slice]:
+    """Parts of equal size, about ``ROWS``."""
+    n_parts = max(1, round((stop - start) / ROWS))
+    return _between(start, stop, -(-(stop - start) // n_parts))
 
 
 @njit

@@ -17,6 +17,8 @@ from skmil.cli.support import err, load, out, plain_table, settings
 from skmil.cli.things import only_source
 from skmil.evaluation import CrossValidation
 from skmil.inspection import method_gram
+from skmil.learners import BagPipeline
+from skmil.preprocessing import BagImputer
 from skmil.records import Answers, Record, read_records
 from skmil.registry import REGISTRY, find, method, methods
 from skmil.report import write_html
@@ -55,7 +57,11 @@ def bench(
         raise ValueError(f"--time-limit {time_limit:g}: give seconds above 0")
     of_source = only_source(settings(set_ or []))
     sets = [load(d, read, missing=impute is not None, of_source=of_source) for d in data]
+    for bunch in sets:
+        bunch.fingerprint = fingerprint(bunch.data, bunch.target)
     runs = [Run(r) for bunch in sets for r in _runs(bunch, names, folds, repeats, nested, seed, task)]
+    if impute is not None:
+        runs = [Run(_imputed(run.plan, impute)) for run in runs]
     folder.mkdir(parents=True, exist_ok=True)
     records = folder / "records.jsonl"
     answers = Answers(read_records(records))
@@ -113,20 +119,30 @@ def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[Cr
     given = _given(bunch, folds)
     count = _whole(folds) if given is None else len(np.unique(given[0]))
     options = dict(folds=count, repeats=repeats, nested=nested, seed=seed, given_folds=given, task=t)
-    X, options["source"] = bunch.get("things", bunch.data), bunch.get("source")
+    options |= {"source": bunch.get("source"), "things": bunch.get("things")}
     try:
         found = [
-            CrossValidation.of(n, X, bunch.target, data=bunch.name, **options) for n in choose(names, t)
+            CrossValidation.of(
+                n, bunch.data, bunch.target, data=bunch.name, known_fingerprint=bunch.fingerprint, **options
+            )
+            for n in choose(names, t)
         ]
     except ValueError as error:
         raise ValueError(str(error).replace("task='regression'", "--task regression")) from None
     if task is None and t == "classification" and look_like_quantities(bunch.target):
         kinds = len(np.unique(bunch.target))
-        _note(
-            f"{bunch.name}: {kinds} different numbers are taken for classes; if they are quantities, "
-            "give --task regression"
-        )
+        taken = f"{kinds} different numbers are taken for classes"
+        _note(f"{bunch.name}: {taken}; if they are quantities, give --task regression")
     return found
+
+
+def _imputed(plan: CrossValidation, strategy: str) -> CrossValidation:
+    """The same with missing values filled in by a statistic of the training part of each fold."""
+    model = BagPipeline([("impute", BagImputer(strategy)), ("method", plan.estimator)])
+    grids = plan.grid if isinstance(plan.grid, list) else [plan.grid or {}]
+    inner = [{f"method__{k}": v for k, v in grid.items()} for grid in grids]
+    grid = None if plan.grid is None else inner if isinstance(plan.grid, list) else inner[0]
+    return replace(plan, estimator=model, grid=grid)
 
 
 def choose(names: str, task: str) -> list[str]:
@@ -192,7 +208,7 @@ def _named(records: Sequence[Record], sets) -> list[Record]:
     """The records under the names that their data has today."""
     names: dict[str, str] = {}
     for b in sets:
-        own = fingerprint(b.data, b.target)
+        own = b.fingerprint
         names[own] = f"{names[own]}, {b.name}" if names.get(own, b.name) != b.name else b.name
     return [replace(r, data=names.get(r.fingerprint, r.data)) for r in records]
 
@@ -225,8 +241,8 @@ def _grams(shown: Sequence[Section], sets, most: int = 1000) -> dict:
     found = {}
     for section in shown:
         own = section.first.fingerprint
-        bunch = next((b for b in sets if fingerprint(b.data, b.target) == own), None)
-        if bunch is None or len(bunch.data) > most or section.regression:
+        bunch = next((b for b in sets if b.fingerprint == own), None)
+        if bunch is None or len(bunch.data) > most or section.regression or bunch.data.has_missing:
             continue
         for s in sorted(section.summaries, key=lambda s: s.fit_seconds):
             if s.method in REGISTRY:

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from skmil._folds import task_of
+from skmil._memo import searching
 from skmil._scores import decision_values
 from skmil.cli import Interrupted
 from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
@@ -79,12 +80,13 @@ def predict(
     if proba and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities; fit it again with --proba")
     bags = _new_bags(source, fitted, data, read).data
-    columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
-    scores = decision_values(fitted, bags)
+    with searching():  # one Gram matrix for all three
+        columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
+        scores = decision_values(fitted, bags)
+        P = fitted.predict_proba(bags) if proba else None
     if scores is not None:
         columns["score"] = [f"{v:.6g}" for v in scores]
-    if proba:
-        P = fitted.predict_proba(bags)
+    if P is not None:
         columns |= {f"P({c})": [f"{p:.4f}" for p in P[:, k]] for k, c in enumerate(fitted.classes_)}
     with _csv(target) as file:
         rows = zip(*columns.values(), strict=True)

@@ -1,4 +1,4 @@
-"""A progress bar over the folds of all methods, with an estimate of what remains once it is worth one."""
+"""A progress bar over the folds of all methods, and what remains once enough is known to say it."""
 
 import os
 from collections.abc import Sequence

@@ -61,8 +61,8 @@ def list_methods() -> None:
         "a bag's label",
         "figures",
         left=("paper", "tasks", "a bag's label"),
-        caption="figures: accuracies that papers report for the method; bench shows them beside yours "
-        "where the data is theirs",
+        caption="figures: accuracies that papers report for the method; where the data is theirs, "
+        "bench shows them beside yours",
     )
     for m in REGISTRY.values():
         table.add_row(m.name, m.paper, ", ".join(m.tasks), m.assumes, str(len(published(m.name))))

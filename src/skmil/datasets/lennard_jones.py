@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.datasets.loaders import as_result
 
@@ -68,7 +69,7 @@ def make_lj(
         raise ValueError(
             f"n_bags={n_bags}, sizes={sizes}, radius={radius}: all must be positive, sizes in order"
         )
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(int(random_key(random_state)))
     wall = rng.uniform(*WALL, n_features)
     scale = np.where(np.arange(n_features) < n_relevant, 1.0 / (1 + np.arange(n_features) % n_scales), 0.0)
     offsets = np.concatenate([[0], np.cumsum(rng.integers(sizes[0], sizes[1] + 1, n_bags))])

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.datasets.loaders import as_result
 
@@ -51,7 +52,7 @@ def make_speaker_like(
             f"positive is {positive}, n_bags {n_bags} and n_instances {n_instances}; "
             "give them in ascending order"
         )
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(int(random_key(random_state)))
     y = rng.permutation(np.arange(n_bags) < positive).astype(int)
     sizes = _sizes(rng, n_bags, n_instances)
     sounds = rng.normal(scale=2.0, size=(32, n_features))

@@ -4,7 +4,7 @@ from abc import ABCMeta, abstractmethod
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from skmil.bags import Bags, check_bags
 
@@ -19,13 +19,25 @@ class BagEmbedding(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def fit(self, X, y=None):
         """Learn the map from the training bags."""
-        self._fit(check_bags(self, X, reset=True), y)
+        bags = check_bags(self, X, reset=True)
+        self._fit(bags, y)
+        self.n_columns_ = self._transform(bags[:1]).shape[1]
         return self
 
     def transform(self, X):
         """One row per bag."""
         check_is_fitted(self)
         return self._transform(check_bags(self, X, reset=False))
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Names of the columns of ``transform``, for ``set_output`` and whoever reads a model."""
+        check_is_fitted(self)
+        return np.array(self._names_out(_check_feature_names_in(self, input_features)), dtype=object)
+
+    def _names_out(self, names_in) -> list[str]:
+        """The name of the class and a number; an embedding whose columns mean something says what."""
+        prefix = type(self).__name__.lower()
+        return [f"{prefix}{k}" for k in range(self.n_columns_)]
 
     def _fit(self, bags: Bags, y) -> None:
         """Learn from valid bags; an embedding without learned state keeps this."""

@@ -28,6 +28,9 @@ class MeanEmbedding(BagEmbedding):
     def _transform(self, bags):
         return bag_means(bags)
 
+    def _names_out(self, names_in):
+        return [f"mean_{name}" for name in names_in]
+
 
 class MinMaxEmbedding(BagEmbedding):
     """A bag becomes the smallest and the largest value of each feature.
@@ -41,6 +44,9 @@ class MinMaxEmbedding(BagEmbedding):
 
     def _transform(self, bags):
         return bag_extremes(bags)
+
+    def _names_out(self, names_in):
+        return [f"{what}_{name}" for what in ("min", "max") for name in names_in]
 
 
 class MeanStdEmbedding(BagEmbedding):
@@ -58,3 +64,6 @@ class MeanStdEmbedding(BagEmbedding):
         mean = bag_means(bags)
         centred = bags.instances - np.repeat(mean, bags.sizes, axis=0)
         return np.hstack([mean, np.sqrt(bag_means(bags.with_instances(centred**2)))])
+
+    def _names_out(self, names_in):
+        return [f"{what}_{name}" for what in ("mean", "std") for name in names_in]

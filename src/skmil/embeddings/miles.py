@@ -62,6 +62,7 @@ class MilesEmbedding(BagEmbedding):
         part = MilesEmbedding(self.gamma_)
         part.gamma_, part.n_features_in_ = self.gamma_, self.n_features_in_
         part.prototypes_, part.owner_ = self.prototypes_[columns], self.owner_[columns]
+        part.n_columns_ = len(part.owner_)
         return part
 
     def contributions(self, X, w) -> list[np.ndarray]:

@@ -6,7 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._threads import slices
 from skmil.bags import Bags, as_bags, check_bags
+
+BLOCK = 64  # rows of a Gram matrix that are scaled at a time
 
 
 class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -79,8 +82,18 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
 def cosine(K: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """K[i, j] / sqrt(a[i] b[j]), where ``a`` and ``b`` are the diagonals; 0 where one of them is 0."""
-    scale = np.sqrt(np.outer(np.maximum(a, 0), np.maximum(b, 0)))
-    return np.divide(K, scale, out=np.zeros_like(K), where=scale > 0)
+    a, b = (np.maximum(d, 0) for d in (a, b))
+    for s in slices(len(K), BLOCK):
+        scale = np.sqrt(np.outer(a[s], b))
+        K[s] = np.divide(K[s], scale, out=np.zeros_like(scale), where=scale > 0)
+    return K
+
+
+def quotient(K: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """K[i, j] / (a[i] b[j]), in place."""
+    for s in slices(len(K), BLOCK):
+        K[s] /= np.outer(a[s], b)
+    return K
 
 
 class _Derived(BagKernel):

@@ -12,7 +12,7 @@ from skmil._engines.density import Hypotheses, Search, unit_targets
 from skmil._engines.labels import label_moments, label_overlap
 from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
 from skmil.bags import Bags, check_bags_y
-from skmil.kernels.base import BagKernel, cosine
+from skmil.kernels.base import BagKernel, cosine, quotient
 
 __all__ = ["MarginalizedKernel", "label_overlap"]
 
@@ -114,7 +114,7 @@ class MarginalizedKernel(BagKernel):
         A, B = self._check(X), self._check(Y)
         u, v = self._channels(A), self._channels(B)
         rows = np.repeat(self._size(A, u), A.sizes)
-        return instance_sums(A, B, self._instance(), u, v) / np.outer(rows, self._size(B, v))
+        return quotient(instance_sums(A, B, self._instance(), u, v), rows, self._size(B, v))
 
     def _fit(self, bags, y):
         self._check_parameters()
@@ -178,7 +178,7 @@ class MarginalizedKernel(BagKernel):
             return cosine(K, K.diagonal(), K.diagonal())
         v = self._channels(B)
         K = pair_sums(A, B, self._instance(), u, v)
-        return K / np.outer(self._size(A, u), self._size(B, v))
+        return quotient(K, self._size(A, u), self._size(B, v))
 
     def _diag(self, A):
         check_is_fitted(self)

@@ -10,7 +10,7 @@ from skmil._engines.pairs import (
     resolve_gamma,
     self_sums,
 )
-from skmil.kernels.base import BagKernel, cosine
+from skmil.kernels.base import BagKernel, cosine, quotient
 
 NORMALIZATIONS = ("sum", "mean", "cosine")
 
@@ -74,7 +74,7 @@ class SetKernel(BagKernel):
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
         A, B = self._check(X), self._check(Y)
         rows = np.repeat(self._size(A), A.sizes)
-        return instance_sums(A, B, self._instance()) / np.outer(rows, self._size(B))
+        return quotient(instance_sums(A, B, self._instance()), rows, self._size(B))
 
     def _fit(self, bags, y):
         self.gamma_ = resolve_gamma(self.gamma, bags)
@@ -83,7 +83,7 @@ class SetKernel(BagKernel):
         K = pair_sums(A, B, self._instance())
         if self._norm() == "cosine" and A is B:
             return cosine(K, K.diagonal(), K.diagonal())
-        return K if self.normalization == "sum" else K / np.outer(self._size(A), self._size(B))
+        return K if self.normalization == "sum" else quotient(K, self._size(A), self._size(B))
 
     def _diag(self, A):
         if self._norm() == "cosine":

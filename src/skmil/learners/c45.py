@@ -6,6 +6,8 @@ from sklearn.base import BaseEstimator
 
 from skmil._jit import njit
 
+BETTER = 1e-9  # part of a gain that a later split must add to win
+
 
 class C45Partition(BaseEstimator):
     r"""An unpruned decision tree for two classes whose nodes are regions of the instance space [1]_ [2]_.
@@ -14,7 +16,8 @@ class C45Partition(BaseEstimator):
     :math:`\log_2(\text{cuts}_k) / W`, the price of naming one of the possible cuts of a node of weight W.
     Among the features with at least the average gain the one with the largest
     :math:`g_k / H(\text{split})` is taken, H being the entropy of the sizes of the two sides. A side
-    weighs at least 5 % of its node, but never has to weigh more than 25 average instances.
+    weighs at least 5 % of its node, but never has to weigh more than 25 average instances. Of equally good
+    splits the first feature's first is taken: a later one must be better by more than rounding.
 
     Cost: :math:`O(d\, N \log N)` for each level of the tree.
 
@@ -49,6 +52,7 @@ class C45Partition(BaseEstimator):
     def fit(self, X, y, sample_weight=None):
         """Grow the tree on instances X with classes y in {-1, +1}."""
         w = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        # Only ratios of weights matter: a heavy class must not make the tree deeper.
         w, positive = w * len(w) / w.sum(), np.asarray(y) > 0
         nodes = [[-1, 0.0, -1, -1]]
         stack = [(0, np.arange(len(X)))]
@@ -90,9 +94,10 @@ def _best_split(X, positive, w, rows, least):
     if not useful.any():
         return -1, 0.0
     enough = gains[useful].mean() - 1e-3
+    margin = 1.0 + BETTER
     best = -1
     for k in range(d):
-        if useful[k] and gains[k] >= enough and (best < 0 or ratios[k] > ratios[best]):
+        if useful[k] and gains[k] >= enough and (best < 0 or ratios[k] > ratios[best] * margin):
             best = k
     return best, cuts[best]
 
@@ -114,7 +119,7 @@ def _best_cut(x, positive, w, side):
             continue
         number += 1
         after = _entropy(left_plus, left - left_plus) + _entropy(right_plus, right - right_plus)
-        if (before - after) / total > best:
+        if (before - after) / total > best * (1.0 + BETTER) + 1e-12:
             best, share = (before - after) / total, left / total
             middle = (x[j] + following) / 2
             cut = middle if middle < following else x[j]

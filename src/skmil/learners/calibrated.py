@@ -1,9 +1,11 @@
 """Probabilities for any classifier of bags, by Platt's sigmoid on inner folds (Platt 1999)."""
 
+from numbers import Integral
+
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from skmil.bags import check_bags, check_bags_y, check_weights
@@ -27,8 +29,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
     estimator : classifier of bags, or a pipeline that ends in a classifier
     method : "sigmoid" or "isotonic"
         Of the calibration; isotonic regression wants a thousand bags or more.
-    cv : int
-        Inner folds; fewer where a class has fewer bags.
+    cv : int, splitter or list of (train, test)
+        Inner folds; of a number, fewer where a class has fewer bags.
     random_state : int, RandomState or None
         Draws the inner folds.
 
@@ -62,7 +64,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         """Fit the method on all bags, and the sigmoid on bags that were left out."""
         bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
         w = check_weights(sample_weight, bags)
-        bags, codes, w = positive_weights(bags, codes, w, self.classes_)
+        if isinstance(self.cv, Integral):  # given folds count all bags
+            bags, codes, w = positive_weights(bags, codes, w, self.classes_)
         weights = {} if sample_weight is None else {"sample_weight": w}
         inner = CalibratedClassifierCV(
             clone(self.estimator), method=self.method, cv=self._folds(codes), ensemble=False
@@ -104,6 +107,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
         return check_bags(self, X, reset=False)
 
     def _folds(self, codes):
+        if not isinstance(self.cv, Integral):
+            return check_cv(self.cv, codes, classifier=True)
         fewest = int(np.bincount(codes).min())
         if fewest < 2:
             name = str(self.classes_[np.bincount(codes).argmin()])

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from skmil._memo import once
 from skmil._random import random_key
+from skmil._threads import one_blas_thread
 from skmil.bags import Bags
 from skmil.learners.base import BagClassifier
 
@@ -66,7 +67,7 @@ class CCE(BagClassifier):
     def _fit_classes(self, bags, codes, w):
         estimator = SVC(kernel="linear") if self.estimator is None else self.estimator
         seed = int(random_key(self.random_state)) % 2**32
-        self.clusterings_ = [once(_cluster, bags, d, seed) for d in _numbers(self.n_clusters)]
+        self.clusterings_ = [once(_cluster, bags, w, d, seed) for d in _numbers(self.n_clusters)]
         inputs = [_visits(bags, c) for c in self.clusterings_]
         self.estimators_ = [clone(estimator).fit(Z, codes, sample_weight=w) for Z in inputs]
 
@@ -86,13 +87,14 @@ def _numbers(n_clusters) -> list[int]:
     return [int(d) for d in numbers]
 
 
-def _cluster(bags: Bags, d: int, seed: int) -> KMeans:
+def _cluster(bags: Bags, w: np.ndarray, d: int, seed: int) -> KMeans:
     X = _writeable(bags)
     kmeans = KMeans(min(d, X.shape[0]), n_init=1, random_state=seed)
-    with warnings.catch_warnings(), threadpool_limits(1):  # same bits on any number of threads
+    # Same bits on any number of threads.
+    with warnings.catch_warnings(), one_blas_thread(), threadpool_limits(1, user_api="openmp"):
         # Fewer different instances than clusters leave clusters that no bag visits: no harm.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return kmeans.fit(X)
+        return kmeans.fit(X, sample_weight=np.repeat(w, bags.sizes))
 
 
 def _visits(bags: Bags, clustering: KMeans) -> np.ndarray:

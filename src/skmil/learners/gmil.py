@@ -106,9 +106,8 @@ class GMIL1(BinaryBagClassifier):
         self.grid_ = (auto if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
         points = self.grid_.transform(bags).instances
         n_points = len(np.unique(points, axis=0))
-        clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state).fit(
-            points
-        )
+        clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state)
+        clusters.fit(points, sample_weight=np.repeat(w, bags.sizes))
         centers = np.unique(np.rint(clusters.cluster_centers_), axis=0)
         self.lower_, self.upper_, size = group_boxes(centers, self.grid_.s_, self._cuts(centers))
         self.size_ = np.exp(size - size.max())

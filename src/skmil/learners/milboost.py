@@ -1,11 +1,11 @@
 r"""MILBoost: boosting the noisy-or likelihood (Viola, Platt & Zhang, NIPS 2005)."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
-from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._engines.trees import RegressionTree, sorted_columns
 from skmil.learners.base import BinaryBagClassifier
 
 CERTAIN = 30.0  # largest constant: a probability of 1e-13 is as good as none
@@ -28,7 +28,8 @@ class MILBoost(BinaryBagClassifier):
 
     ``score_instances`` is f itself, the log-odds that an instance is positive.
 
-    Cost: ``n_rounds`` trees on all N instances; memory O(N).
+    Cost: one sort of the features, then ``n_rounds`` passes over them for each level of a tree; memory for
+    a sorted copy of the instances.
 
     Parameters
     ----------
@@ -38,12 +39,10 @@ class MILBoost(BinaryBagClassifier):
     learning_rate : float
         Part of the step of the line search that is taken.
     class_weight : dict, "balanced" or None
-    random_state : int, RandomState or None
-        Decides between equally good splits.
 
     Attributes
     ----------
-    trees_ : list of DecisionTreeRegressor
+    trees_ : list of RegressionTree; of equally good splits they take the first
     steps_ : array, their factors
     intercept_ : float, the best constant f
     log_likelihood_ : array
@@ -57,17 +56,16 @@ class MILBoost(BinaryBagClassifier):
     --------
     >>> from skmil.learners import MILBoost
     >>> X = [[[0.0], [5.0]], [[0.1]], [[0.2], [5.1]], [[0.3]]]
-    >>> model = MILBoost(n_rounds=5, random_state=0).fit(X, [1, 0, 1, 0])
+    >>> model = MILBoost(n_rounds=5).fit(X, [1, 0, 1, 0])
     >>> model.predict([[[4.9]], [[0.0], [0.2]]])
     array([1, 0])
     """
 
-    def __init__(self, n_rounds=100, max_depth=1, learning_rate=0.5, class_weight=None, random_state=None):
+    def __init__(self, n_rounds=100, max_depth=1, learning_rate=0.5, class_weight=None):
         self.n_rounds = n_rounds
         self.max_depth = max_depth
         self.learning_rate = learning_rate
         self.class_weight = class_weight
-        self.random_state = random_state
 
     def predict_proba(self, X) -> np.ndarray:
         """Noisy-or probability of each class; one-against-the-rest ones, normalised, if more than two."""
@@ -84,9 +82,10 @@ class MILBoost(BinaryBagClassifier):
         f = np.zeros(bags.offsets[-1])
         self.intercept_ = likelihood.climb(f, np.ones_like(f), -CERTAIN, CERTAIN)
         f += self.intercept_
+        columns, v = sorted_columns(bags.instances), np.repeat(w, bags.sizes)
         self.trees_, steps, trace = [], [], [likelihood(f)]
         for _ in range(self.n_rounds):
-            tree, h = self._weak(bags, likelihood.gradient(f), w)
+            tree, h = self._weak(columns, likelihood.gradient(f), v)
             step = self.learning_rate * likelihood.climb(f, h, 0.0, FURTHEST)
             if step == 0:
                 break
@@ -96,13 +95,12 @@ class MILBoost(BinaryBagClassifier):
             trace.append(likelihood(f))
         self.steps_, self.log_likelihood_ = np.array(steps), np.array(trace)
 
-    def _weak(self, bags, gradient, w):
-        """A tree that points up the gradient, scaled to a largest value of one."""
-        tree = DecisionTreeRegressor(max_depth=self.max_depth, random_state=self.random_state)
-        w = np.repeat(w, bags.sizes)
+    def _weak(self, columns, gradient, w):
+        """A tree that points up the gradient, of which the largest value is one."""
         target = gradient / w  # of one copy of an instance that counts w times
-        tree.fit(bags.instances, target / (np.abs(target).max() or 1.0), sample_weight=w)
-        return tree, tree.predict(bags.instances)
+        tree = RegressionTree(self.max_depth)
+        leaf = tree.grow(columns, target / (np.abs(target).max() or 1.0), w)
+        return tree, tree.value_[leaf]
 
     def _decision(self, bags):
         """Log-odds of the bag: p / (1 - p) = prod_j (1 + e^f_j) - 1."""
@@ -137,7 +135,17 @@ class _NoisyOr:
     def climb(self, f, h, least, most) -> float:
         """The step along h, from ``least`` to ``most``, that raises the likelihood most; else 0."""
         best = minimize_scalar(lambda step: -self(f + step * h), bounds=(least, most), method="bounded")
-        return float(best.x) if -best.fun > self(f) else 0.0
+        if -best.fun <= self(f):
+            return 0.0
+        return _zero(lambda step: self.gradient(f + step * h) @ h, best.x, least, most)
+
+
+def _zero(slope, near, least, most) -> float:
+    """Where a slope turns from up to down, to the last digit: values of L alone say it to half of them."""
+    low, high = max(near - 1e-3, least), min(near + 1e-3, most)
+    if slope(low) <= 0 or slope(high) >= 0:
+        return float(most if high == most and slope(high) > 0 else near)
+    return float(brentq(slope, low, high, xtol=1e-14, rtol=1e-14))
 
 
 def _softplus(f):

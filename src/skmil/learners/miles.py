@@ -68,7 +68,7 @@ class MILES(BinaryBagClassifier):
         if not self.C > 0:
             raise ValueError(f"C is {self.C!r}; give a positive number")
         embedding = MilesEmbedding(self.gamma)
-        Z = embedding.fit_transform(bags)
+        Z = embedding.fit(bags)._transform(bags)
         coef, self.intercept_, self.objective_ = one_norm_svm(Z, y, self.C * w)
         self.selected_ = np.flatnonzero(coef)
         self.coef_ = coef[self.selected_]
@@ -77,7 +77,7 @@ class MILES(BinaryBagClassifier):
         self.selected_bags_ = self.embedding_.owner_
 
     def _decision(self, bags):
-        return self.embedding_.transform(bags) @ self.coef_ + self.intercept_
+        return self.embedding_._transform(bags) @ self.coef_ + self.intercept_
 
     def _instances(self, bags):
         """Exact shares: those of a bag add up to its decision value less the intercept."""

@@ -104,7 +104,7 @@ class MissSVM(BinaryBagClassifier):
                 f"C is {self.C!r}, beta {self.beta!r} and gamma_factor {self.gamma_factor!r}; "
                 "give C > 0, beta >= 0 and gamma_factor > 0"
             )
-        self.gamma_ = self.gamma_factor * resolve_gamma(self.gamma, bags)
+        self.gamma_ = self.gamma_factor * resolve_gamma(self.gamma, bags, w)
         problem = _Problem(bags, y, w, self.beta)
         self.svm_ = self._machine(bags, *problem.start())
         f = self._instances(bags)
@@ -123,7 +123,7 @@ class MissSVM(BinaryBagClassifier):
         self.objective_ = np.array(trace)
 
     def _machine(self, bags, rows, labels, prices) -> SVC:
-        svm = SVC(C=self.C, kernel=self.kernel, gamma=self.gamma_, tol=1e-4, cache_size=500)
+        svm = SVC(C=self.C, kernel=self.kernel, gamma=self.gamma_, tol=min(1e-4, self.tol), cache_size=500)
         return svm.fit(bags.instances[rows], labels, sample_weight=prices)
 
     def _decision(self, bags):

@@ -1,8 +1,9 @@
 """A pipeline that keeps what is special about bags: instance scores and the learner's own results."""
 
 import numpy as np
+from sklearn import get_config
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from skmil.bags import as_bags
 from skmil.learners.base import leave_one_out
@@ -20,6 +21,26 @@ class BagPipeline(Pipeline):
     >>> model.fit([[[0.0], [1.0]], [[4.0]]], ["low", "high"]).score_instances([[[0.0], [8.0]]])[0].shape
     (2,)
     """
+
+    def fit(self, X, y=None, sample_weight=None, **params):
+        """Fit all steps; ``sample_weight``, one number per bag, goes to the last one."""
+        if sample_weight is not None:
+            name, last = self.steps[-1]
+            if not has_fit_parameter(last, "sample_weight"):
+                raise TypeError(f"{type(last).__name__} takes no sample_weight; leave it out")
+            routed = "sample_weight" if _routing() else f"{name}__sample_weight"
+            params[routed] = sample_weight
+        return super().fit(X, y, **params)
+
+    def get_metadata_routing(self):
+        """Weights are for the last step, unless its own requests say otherwise."""
+        last = self.steps[-1][1]
+        if _routing() and has_fit_parameter(last, "sample_weight"):
+            for method in ("fit", "score"):
+                requests = getattr(last.get_metadata_routing(), method).requests
+                if "sample_weight" in requests and requests["sample_weight"] is None:
+                    getattr(last, f"set_{method}_request")(sample_weight=True)
+        return super().get_metadata_routing()
 
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance: how much it speaks for its bag's output.
@@ -57,6 +78,10 @@ class BagPipeline(Pipeline):
         if name.endswith("_") and not name.startswith("_") and "steps" in self.__dict__:
             return getattr(self.steps[-1][1], name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _routing() -> bool:
+    return bool(get_config().get("enable_metadata_routing", False))
 
 
 def _through(steps, bags):

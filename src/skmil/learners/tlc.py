@@ -3,8 +3,8 @@ r"""TLC: two-level classification of bags (Weidmann, Frank & Pfahringer, ECML 20
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import GradientBoostingClassifier
 
+from skmil._engines.trees import StumpBoost
 from skmil.learners.base import BinaryBagClassifier
 from skmil.learners.c45 import C45Partition
 
@@ -33,7 +33,7 @@ class TLC(BinaryBagClassifier):
     estimator : classifier, optional
         Of the counts, with ``decision_function`` or ``predict_proba``. Where not given: ``n_rounds``
         Newton steps of logistic loss with decision stumps, which is LogitBoost up to the rule that
-        selects the stump.
+        selects the stump; of equally good ones it is the first.
     n_rounds : int
         Rounds of boosting of the standard ``estimator``.
     class_weight : dict, "balanced" or None
@@ -72,7 +72,7 @@ class TLC(BinaryBagClassifier):
         tree = C45Partition() if self.tree is None else clone(self.tree)
         X = bags.flat.instances if self.tree is None else bags.instances
         self.tree_ = tree.fit(X, np.repeat(y, bags.sizes), sample_weight=weight)
-        estimator = _stumps(self.n_rounds) if self.estimator is None else clone(self.estimator)
+        estimator = StumpBoost(self.n_rounds) if self.estimator is None else clone(self.estimator)
         self.estimator_ = estimator.fit(_short(self._counts(bags)), y, sample_weight=w)
 
     def _decision(self, bags):
@@ -99,10 +99,6 @@ class TLC(BinaryBagClassifier):
         if hasattr(self.estimator_, "decision_function"):
             return self.estimator_.decision_function(counts)
         return self.estimator_.predict_proba(counts)[:, 1] - 0.5
-
-
-def _stumps(n_rounds) -> GradientBoostingClassifier:
-    return GradientBoostingClassifier(max_depth=1, learning_rate=1.0, n_estimators=n_rounds, random_state=0)
 
 
 def _bag_sums(nodes, bags) -> sparse.csr_array:

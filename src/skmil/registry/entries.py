@@ -281,7 +281,7 @@ REGISTRY: dict[str, Method] = {
             "MILBoost",
             "Viola, Platt and Zhang 2005",
             "a bag is positive if an instance is (noisy or)",
-            lambda: MILBoost(random_state=0),
+            lambda: MILBoost(),
             grid={"max_depth": [1, 3], "n_rounds": [30, 100]},
         ),
         Method(

@@ -11,8 +11,9 @@ from skmil.formats._files import replacing
 from skmil.records import Record
 from skmil.report import plots
 from skmil.report.summary import LEVEL, Section, Summary, corrected_ttest, sections, significant
-from skmil.report.text import NAMES, is_best, number, seconds, shown_scores, source_letters
+from skmil.report.text import NAMES, WORDS, is_best, number, seconds, shown_scores, source_letters
 
+TIED = "\N{NO-BREAK SPACE}"  # a number keeps its unit on its line
 MANY = 14  # more methods than this are compared by signs, so that the table fits the page
 
 
@@ -39,7 +40,7 @@ def to_html(records: Sequence[Record], *, grams: dict | None = None) -> str:
     found = sections(records)
     style = files("skmil.report").joinpath("style.css").read_text("utf-8")
     names = list(dict.fromkeys(s.first.data for s in found))
-    links = "".join(f'<a href="#s{k}">{escape(_heading(s))}</a>' for k, s in enumerate(found))
+    links = "".join(f'<a href="#s{k}">{escape(_heading(s, found))}</a>' for k, s in enumerate(found))
     body = "".join(_section(s, k, (grams or {}).get(s.first.fingerprint)) for k, s in enumerate(found))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -51,8 +52,12 @@ def to_html(records: Sequence[Record], *, grams: dict | None = None) -> str:
     )
 
 
-def _heading(section: Section) -> str:
-    return section.first.data + (", nested search" if section.first.nested else "")
+def _heading(section: Section, among: Sequence[Section]) -> str:
+    """The data set, and what sets the section apart from others on it."""
+    twins = [s for s in among if s.first.data == section.first.data]
+    if len({s.first.nested for s in twins}) > 1 and section.first.nested:
+        return f"{section.first.data}, nested search"
+    return section.first.data
 
 
 def _section(section: Section, number_: int, gram) -> str:
@@ -87,13 +92,13 @@ def _lead(section: Section) -> str:
         return '<p class="lead">No method could be run.</p>'
     best = [s for s in section.summaries if is_best(section, s)]
     names = _listed([f"<b>{escape(s.label)}</b>" for s in best])
-    unit = " %" if not section.regression else ""
-    value = number(best[0], section.score).replace("  ", " ") + unit
-    leading = NAMES[section.score].removesuffix(" %")
+    unit = f"{TIED}%" if not section.regression else ""
+    value = " ".join(number(best[0], section.score, section.score).split()).replace(" ", TIED) + unit
+    leading = WORDS[section.score]
     if len(section.summaries) == 1:
         told = f"{names} reaches {leading} {value}."
     elif len(best) > 1:
-        told = f"{names} share the highest {leading}, {value.split(' ')[0]}{unit}; {_others(section)}."
+        told = f"{names} share the highest {leading}, {value.split(TIED)[0]}{unit}; {_others(section)}."
     else:
         told = f"{names} has the highest {leading}, {value}; {_others(section)}."
     return f'<p class="lead">{told}{_worth(section)}</p>'
@@ -118,27 +123,27 @@ def _worth(section: Section) -> str:
     if base is None:
         return ""
     reached = base.mean(section.score)
-    value = f"{reached:.3f}" if section.regression else f"{100 * reached:.1f} %"
+    value = f"{reached:.3f}".replace("-", "−") if section.regression else f"{100 * reached:.1f}{TIED}%"
     below = sum(not s.mean(section.score) > reached for s in section.summaries)
     told = f" Guessing the {escape(base.method)} gives {value}"
     if below:
-        told += (
-            f"; {below} of {len(section.summaries)} do no better" if below > 1 else "; one does no better"
-        )
+        told += f"; {below} of {len(section.summaries)} methods {'do' if below > 1 else 'does'} no better"
     return told + "."
 
 
 def _results(section: Section) -> str:
     letters = source_letters(section)
     scores = shown_scores(section)
-    head = "<th>method</th>" + "".join(f"<th>{NAMES[s]}</th>" for s in scores)
+    head = "<th>method</th>" + "".join(f'<th class="{s}">{NAMES[s]}</th>' for s in scores)
     head += '<th class="less">fit</th><th class="less">predict</th>'
-    head += "<th>published</th><th title='ours minus the published figure'>diff.</th>" if letters else ""
+    if letters:
+        head += '<th>published</th><th class="diff" title="ours minus the published figure">diff.</th>'
     rows = "".join(_row(section, s, scores, letters) for s in section.rows)
     rows += "".join(_failed_row(s, head.count("<th") - 1) for s in section.failed)
     notes = " · ".join(f"<sup>{letter}</sup> {escape(source)}" for source, letter in letters.items())
     sources = f'<p class="note">Published: {notes}.</p>' if notes else ""
-    table = f"<table class='results'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    css = "results figured" if letters else "results"
+    table = f"<table class='{css}'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="wide">{table}</div><p class="note">{_told(section)}</p>{sources}'
 
 
@@ -157,14 +162,15 @@ def _row(section: Section, s: Summary, scores, letters) -> str:
     about = "guessing, without a look at the bags" if guess else section.unfinished(s) or s.paper
     cells = f'<td>{escape(s.label)}<span class="paper">{escape(about)}</span></td>'
     for score in scores:
-        mean, _, sd = number(s, score).partition(" ± ")
-        cells += f"<td>{mean}" + (f' <span class="soft">± {sd.strip()}</span>' if sd else "") + "</td>"
+        mean, _, sd = number(s, score, section.score).partition(" ± ")
+        spread = f' <span class="soft">± {sd.strip()}</span>' if sd else ""
+        cells += f'<td class="{score}">{mean.replace("-", "−")}{spread}</td>'
     for value in (s.fit_seconds, s.predict_seconds):
         cells += f'<td class="less">{"" if guess else seconds(value)}</td>'
     if letters:
         figures = "".join(f"<div>{f.accuracy:.1f}<sup>{letters[f.source]}</sup></div>" for f in s.figures)
         gaps = "".join(_gap(100 * s.mean("accuracy") - f.accuracy, f) for f in s.figures)
-        cells += f'<td class="fig">{figures}</td><td class="fig">{gaps}</td>'
+        cells += f'<td class="fig">{figures}</td><td class="fig diff">{gaps}</td>'
     css = " class=guess" if guess else " class=best" if is_best(section, s) else ""
     return f"<tr{css}>{cells}</tr>"
 
@@ -184,9 +190,9 @@ def _gap(difference: float, figure) -> str:
 
 
 def _scores(section: Section) -> str:
-    name = NAMES[section.score].removesuffix(" %")
+    name = WORDS[section.score]
     told = "Dot: mean over folds. Bar: 95 % interval, corrected for overlapping training parts."
-    if any(s.figures for s in section.summaries):
+    if section.score == "accuracy" and any(s.figures for s in section.summaries):
         mark = f'<svg class="key"><g class="pub">{plots.diamond(50)}</g></svg>'
         told += f" {mark} published figure."
     if section.baseline is not None:
@@ -204,15 +210,15 @@ def _times(section: Section) -> str:
 def _pairs(section: Section) -> str:
     """Win, tie or loss of each method against each other one."""
     found = section.summaries
-    head = "<th></th><th>wins</th><th>ties</th><th>losses</th>"
-    head += "".join(f'<th title="{escape(s.label)}">{k}</th>' for k, s in enumerate(found, 1))
+    head = "<th></th>" + "".join(f"<th class='sum'>{w}</th>" for w in ("wins", "ties", "losses"))
+    head += "".join(f'<th class="pair" title="{escape(s.label)}">{k}</th>' for k, s in enumerate(found, 1))
     rows = []
     for k, a in enumerate(found, 1):
         tested = [None if a is b else corrected_ttest(a, b, section.score) for b in found]
         kinds = [None if t is None else _kind(*t) for t in tested]
         counts = "".join(f'<td class="sum">{kinds.count(w)}</td>' for w in ("win", "tie", "loss"))
         cells = "".join(
-            '<td class="self"></td>' if t is None else _pair_cell(section, a, b, t)
+            '<td class="pair self"></td>' if t is None else _pair_cell(section, a, b, t)
             for b, t in zip(found, tested, strict=True)
         )
         name = f'<th class="row" scope="row"><span class="soft">{k}</span> {escape(a.label)}</th>'
@@ -223,7 +229,8 @@ def _pairs(section: Section) -> str:
         f"{shown} where the corrected resampled t-test (Nadeau and Bengio 2003) finds a difference at "
         f"{100 * LEVEL:.0f} %, each pair on its own."
     )
-    table = f"<table class='pairs'><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    css = "pairs many signs" if len(found) > MANY else "pairs many" if len(found) > 4 else "pairs"
+    table = f"<table class='{css}'><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return f'<h3>Wins, ties, losses</h3><p class="note">{told}</p><div class="wide">{table}</div>'
 
 
@@ -242,7 +249,7 @@ def _pair_cell(section: Section, a: Summary, b: Summary, tested: tuple[float, fl
     said = f"{a.label} against {b.label}: {shown}, {_tested(p)}, {kind}"
     if len(section.summaries) > MANY:
         shown = {"win": "+", "tie": "", "loss": "−"}[kind]
-    return f'<td class="{kind}" title="{escape(said)}">{shown.replace("-", "−")}</td>'
+    return f'<td class="pair {kind}" title="{escape(said)}">{shown.replace("-", "−")}</td>'
 
 
 def _gram(name: str, K: np.ndarray, y) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 from skmil.report.summary import Section, Summary
-from skmil.report.text import NAMES, seconds
+from skmil.report.text import WORDS, seconds
 
 
 def score_strip(section: Section) -> str:
@@ -26,7 +26,9 @@ def score_strip(section: Section) -> str:
     ends = [
         [min(max(percent * v, limits[0]), limits[1]) for v in s.interval(score)] for s in section.summaries
     ]
-    figures = [sorted({f.accuracy for f in s.figures}) for s in section.summaries]
+    figures = [
+        sorted({f.accuracy for f in s.figures}) if score == "accuracy" else [] for s in section.summaries
+    ]
     guessed = [] if section.baseline is None else [percent * section.baseline.mean(score)]
     everything = [v for pair in ends for v in pair] + [v for row in figures for v in row] + guessed
     axis = Axis(min(everything), max(everything))
@@ -43,7 +45,7 @@ def score_strip(section: Section) -> str:
         said += "".join(f"; published {v:g}" for v in published)
         shown = f"{mean:.1f}" if percent == 100 else f"{mean:.3f}"
         rows.append(_strip_row(s.label, axis, marks, said, shown))
-    return _strip(rows, axis, f"{NAMES[score]}, mean and 95 % interval")
+    return _strip(rows, axis, f"{WORDS[score]}, mean and 95 % interval")
 
 
 def time_strip(section: Section) -> str:
@@ -88,6 +90,12 @@ class Axis:
         first, last = math.ceil(self.low / width), math.floor(self.high / width)
         return [(k * width, f"{k * width:.6g}") for k in range(first, last + 1)]
 
+    def css(self, tick: float) -> str:
+        """Marks the ticks of a logarithmic axis that are left out where there is little room."""
+        powers = [v for v, _ in self.ticks() if self.log and math.log10(v).is_integer()]
+        kept = powers[:: 2 if len(powers) > 3 else 1]
+        return ' class="less"' if len(kept) > 1 and tick not in kept else ""
+
 
 def _round_step(rough: float) -> float:
     """The smallest of 1, 2, 5 times a power of ten that is not below ``rough``."""
@@ -109,7 +117,9 @@ def _upright(percent: float, css: str) -> str:
 
 
 def _strip(rows: Sequence[str], axis: Axis, label: str) -> str:
-    ticks = "".join(f'<text x="{axis.place(v)}%" y="13">{escape(t)}</text>' for v, t in axis.ticks())
+    ticks = "".join(
+        f'<text{axis.css(v)} x="{axis.place(v)}%" y="13">{escape(t)}</text>' for v, t in axis.ticks()
+    )
     foot = f'<div></div><svg class="ticks" aria-hidden="true">{ticks}</svg><div></div>'
     foot += f'<div></div><div class="axis">{escape(label)}</div><div></div>'
     return f'<div class="strip">{"".join(rows)}{foot}</div>'
@@ -144,7 +154,7 @@ def _grid(section: Section, draw: Callable[[Summary], str], score: str) -> str:
     cells = []
     for s in section.summaries:
         value, name = s.mean(score), escape(s.label)
-        text = f"{NAMES[score].removesuffix(' %')} {value:.3f}" if value == value else ""
+        text = f"{WORDS[score]} {value:.3f}" if value == value else ""
         cells.append(
             f'<figure class="panel"><svg viewBox="-2 -2 104 104" role="img" aria-label="{name}, {text}">'
             f"<title>{name}, {text}</title>{draw(s)}</svg>"

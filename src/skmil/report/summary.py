@@ -1,6 +1,6 @@
 """What records say: means, intervals, comparisons, beside the published figures and what guessing gives."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,7 @@ from skmil.registry import REGISTRY, Figure, data_known_as, published
 from skmil.report.baseline import guesses
 
 LEVEL = 0.05
+RARE = 3  # times as many bags in the largest class as in the smallest: accuracy alone would mislead
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,11 @@ class Summary:
 class Section:
     """All methods on one data set under one protocol, best first, and those that failed.
 
-    ``baseline`` is what guessing the majority class, or the mean, gives on the same folds.
+    ``score`` is what methods are ordered and compared by, ``baseline`` what guessing the majority class, or
+    the mean, gives on the same folds.
     """
 
+    score: str
     summaries: tuple[Summary, ...]
     failed: tuple[Summary, ...] = ()
     baseline: Summary | None = None
@@ -102,11 +105,6 @@ class Section:
     def binary(self) -> bool:
         """Whether there are two classes."""
         return len(self.first.classes) == 2
-
-    @property
-    def score(self) -> str:
-        """The score that methods are ordered and compared by."""
-        return _leading(self.first)
 
     @property
     def n_bags(self) -> int:
@@ -149,15 +147,25 @@ def _section(records: list[Record]) -> Section:
         by_method[r.method].append(r)
     found = [s for m, rs in by_method.items() for s in _summaries(m, rs)]
     done = [s for s in found if s.error is None]
-    score = _leading(records[0])
+    score = _leading(records)
     ordered = sorted(done, key=lambda s: (-np.nan_to_num(s.mean(score), nan=-np.inf), s.label))
     guessed = guesses([r for s in done for r in s.records])
     baseline = Summary(guessed[0].method, guessed) if guessed else None
-    return Section(tuple(ordered), tuple(s for s in found if s.error is not None), baseline)
+    return Section(score, tuple(ordered), tuple(s for s in found if s.error is not None), baseline)
 
 
-def _leading(record: Record) -> str:
-    return "r2" if record.task == "regression" else "accuracy"
+def _leading(records: Sequence[Record]) -> str:
+    """Accuracy, unless a class is so rare that forgetting it costs next to nothing."""
+    if records[0].task == "regression":
+        return "r2"
+    labels = {b: t for r in records for b, t in zip(*_truth(r), strict=True)}
+    counts = Counter(labels.values()).values()
+    return "balanced_accuracy" if counts and max(counts) >= RARE * min(counts) else "accuracy"
+
+
+def _truth(record: Record) -> tuple[list, list]:
+    """Numbers and labels of the bags of a fold; none of one that failed."""
+    return record.outputs.get("bag", []), record.outputs.get("true", [])
 
 
 def _summaries(method: str, records: Iterable[Record]) -> list[Summary]:

@@ -7,12 +7,13 @@ from skmil.report.summary import Section, Summary, sections
 
 NAMES = {
     "accuracy": "accuracy %",
-    "balanced_accuracy": "balanced",
+    "balanced_accuracy": "balanced %",
     "auc": "AUC",
     "r2": "R²",
     "rmse": "RMSE",
     "mae": "MAE",
 }
+WORDS = NAMES | {"accuracy": "accuracy", "balanced_accuracy": "balanced accuracy"}
 
 
 def to_text(records: Sequence[Record]) -> str:
@@ -55,7 +56,7 @@ def cells(section: Section) -> tuple[list[str], list[list[str]], list[str]]:
     header = ["method", *(NAMES[s] for s in scores), "fit", "predict"] + ["published"] * bool(letters)
     rows = []
     for s in section.rows:
-        row = [_name(section, s), *(number(s, score) for score in scores)]
+        row = [_name(section, s), *(number(s, score, section.score) for score in scores)]
         guess = s is section.baseline
         row += ["", ""] if guess else [seconds(s.fit_seconds), seconds(s.predict_seconds)]
         if letters:
@@ -80,29 +81,33 @@ def notes(section: Section) -> list[str]:
 
 
 def shown_scores(section: Section) -> list[str]:
-    """The scores that have a column."""
+    """The scores that have a column, the leading one first."""
     if section.regression:
         return ["r2", "rmse", "mae"]
     known = any(len(s.values("auc")) for s in section.summaries)
-    return ["accuracy", "balanced_accuracy", *(["auc"] if known or section.binary else [])]
+    both = sorted(("accuracy", "balanced_accuracy"), key=lambda s: s != section.score)
+    return [*both, *(["auc"] if known or section.binary else [])]
 
 
-def number(summary: Summary, score: str) -> str:
+def number(summary: Summary, score: str, leading: str) -> str:
     """A mean as text, with the standard deviation for the leading score."""
     mean, sd = summary.mean(score), summary.sd(score)
     if mean != mean:
         return "–"
-    if score == "accuracy":
-        return f"{100 * mean:.1f} ± {100 * sd:4.1f}"
-    if score == "balanced_accuracy":
-        return f"{100 * mean:.1f}"
-    return f"{mean:.3f} ± {sd:.3f}" if score == "r2" else f"{mean:.3g}" if score != "auc" else f"{mean:.3f}"
+    percent = score in ("accuracy", "balanced_accuracy")
+    if score == leading:
+        return f"{100 * mean:.1f} ± {100 * sd:4.1f}" if percent else f"{mean:.3f} ± {sd:.3f}"
+    return f"{100 * mean:.1f}" if percent else f"{mean:.3f}" if score == "auc" else f"{mean:.3g}"
 
 
 def is_best(section: Section, summary: Summary) -> bool:
     """Whether a method shows the highest leading score; several may."""
-    shown = [number(s, section.score).split(" ")[0] for s in (section.summaries[0], summary)]
+    shown = [_shown(s, section.score) for s in (section.summaries[0], summary)]
     return summary is not section.baseline and shown[0] == shown[1]
+
+
+def _shown(summary: Summary, score: str) -> str:
+    return number(summary, score, score).split(" ")[0]
 
 
 def seconds(value: float) -> str:

@@ -23,15 +23,16 @@ from skmil._jit import njit
 from skmil._random import mix, uniform
 from skmil._threads import map_blocks, slices
 
-Masks = namedtuple("Masks", ["edges", "starts", "order", "bits", "words", "bit_of"])
-Masks.__doc__ = """Which points reach which length, as bits; every bag starts a new word.
+Masks = namedtuple("Masks", ["edges", "starts", "order", "bits", "offsets"])
+Masks.__doc__ = """Which points reach which length, as bits: that of point r is r % 64 of word r // 64.
 
 edges : (D, E) steps of each coordinate, padded with infinity
 starts : (D, E + 1) where the points of a step begin in ``order``
 order : (D, N) points by length
 bits : (D, E + 1, W) points with length >= edge; the last is empty
-words : (n + 1,) first word of each bag
-bit_of : (N,) position of each point
+offsets : (n + 1,) first point of each bag
+
+Memory: 256 bits for each number of ``z`` at most, or four times as much as the numbers themselves.
 """
 BLOCK = 2048
 STEPS = 255
@@ -58,9 +59,6 @@ def log_volume(T) -> float:
 def masks(T) -> Masks:
     """Prepare the bits of all points."""
     N, D = T.z.shape
-    sizes = np.diff(T.offsets)
-    words = np.concatenate([[0], np.cumsum(-(-sizes // 64))])
-    bit_of = np.arange(N) - np.repeat(T.offsets[:-1], sizes) + 64 * np.repeat(words[:-1], sizes)
     columns = [_steps(T.z[:, j]) for j in range(D)]
     E = max(len(c) for c in columns)
     edges = np.full((D, E), np.inf)
@@ -70,7 +68,7 @@ def masks(T) -> Masks:
     starts = np.full((D, E + 1), N)
     for j in range(D):
         starts[j, :E] = np.searchsorted(T.z[order[j], j], edges[j])
-    return Masks(edges, starts, order, _bits(starts, order, bit_of, words[-1]), words, bit_of)
+    return Masks(edges, starts, order, _bits(starts, order, -(-N // 64)), np.ascontiguousarray(T.offsets))
 
 
 def inside(T, M: Masks, boxes: np.ndarray) -> np.ndarray:
@@ -137,23 +135,23 @@ def _draw(z, cumulative, seed, start, stop):
 
 
 @njit
-def _bits(starts, order, bit_of, n_words):
+def _bits(starts, order, n_words):
     D, E = starts.shape
     bits = np.zeros((D, E, n_words), np.uint64)
     for j in range(D):
         for e in range(E - 2, -1, -1):
             bits[j, e] = bits[j, e + 1]
             for k in range(starts[j, e], starts[j, e + 1]):
-                b = bit_of[order[j, k]]
+                b = order[j, k]
                 bits[j, e, b >> 6] |= np.uint64(1) << np.uint64(b & 63)
     return bits
 
 
 @njit
 def _inside(z, M, boxes):
-    n = len(M.words) - 1
+    n = len(M.offsets) - 1
     out = np.empty((len(boxes), n), np.int32)
-    alive = np.empty(M.words[-1], np.uint64)
+    alive = np.empty(M.bits.shape[2], np.uint64)
     for i in range(len(boxes)):
         alive[:] = ~np.uint64(0)
         for j in range(z.shape[1]):
@@ -166,16 +164,27 @@ def _inside(z, M, boxes):
                 for k in range(M.starts[j, e - 1], M.starts[j, e]):
                     r = M.order[j, k]
                     if z[r, j] < t:
-                        b = M.bit_of[r]
-                        alive[b >> 6] &= ~(np.uint64(1) << np.uint64(b & 63))
+                        alive[r >> 6] &= ~(np.uint64(1) << np.uint64(r & 63))
             else:
                 _keep(alive, M.bits[j, e])
         for k in range(n):
-            total = np.uint64(0)
-            for w in range(M.words[k], M.words[k + 1]):
-                total += _popcount(alive[w])
-            out[i, k] = total
+            out[i, k] = _count(alive, M.offsets[k], M.offsets[k + 1])
     return out
+
+
+@njit
+def _count(alive, start, stop):
+    """Number of bits from ``start`` up to ``stop``, which lie in one word or more."""
+    first, last = start >> 6, (stop - 1) >> 6
+    everything = ~np.uint64(0)
+    head = everything << np.uint64(start & 63)
+    tail = everything >> np.uint64(63 - ((stop - 1) & 63))
+    if first == last:
+        return _popcount(alive[first] & head & tail)
+    total = _popcount(alive[first] & head) + _popcount(alive[last] & tail)
+    for w in range(first + 1, last):
+        total += _popcount(alive[w])
+    return total
 
 
 @njit

@@ -19,7 +19,7 @@ from skmil.learners.base import BinaryBagClassifier
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
-LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at the end
+LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at the end: ``tol`` where smaller
 SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
 
 
@@ -80,7 +80,7 @@ class AnnealedSVM(BinaryBagClassifier):
     class_weight : dict, "balanced" or None
     tol : float
         The alternation at one temperature ends when p moves less (mean Kullback-Leibler divergence),
-        the schedule when the mean entropy is less.
+        the schedule when the mean entropy is less. Below 0.001 it is also the accuracy of each SVM.
     max_iter : int
         Alternations at one temperature. Reaching it warns.
     random_state : int, RandomState or None
@@ -177,7 +177,7 @@ class AnnealedSVM(BinaryBagClassifier):
         self.positive_share_ = self._choose_share(bags, y, w) if by_cv else self.positive_share
         with one_blas_thread():
             problem = self._problem(bags, y, w)
-            machine, landmarks = self._machine(bags)
+            machine, landmarks = self._machine(bags, w)
             p = self._anneal(problem, machine)
         self._keep_beliefs(bags, problem, machine.values, p)
         self._keep_machine(bags, machine, landmarks)
@@ -249,9 +249,9 @@ class AnnealedSVM(BinaryBagClassifier):
             return AllLabels(*arguments, self.positive_share_, self.share_cost)
         return ASSUMPTIONS[self.assumption](*arguments)
 
-    def _machine(self, bags):
+    def _machine(self, bags, w):
         """The solver of the w-steps, on the Gram matrix or on features, and what these are made of."""
-        self.kernel_ = self._kernel(bags)
+        self.kernel_ = self._kernel(bags, w)
         # Distances keep their digits if the origin lies among the instances.
         centred = self.kernel_.kind == "rbf" and not bags.is_sparse
         self.origin_ = bags.instances.mean(axis=0) if centred else None
@@ -265,10 +265,10 @@ class AnnealedSVM(BinaryBagClassifier):
         K = instance_gram.gram(self.kernel_, X)
         return DualMachine(K, self.loss, TIGHT, max(10**6, 100 * len(K))), None
 
-    def _kernel(self, bags) -> InstanceKernel:
+    def _kernel(self, bags, w) -> InstanceKernel:
         if isinstance(self.kernel, InstanceKernel):
             return self.kernel
-        gamma = resolve_gamma(self.gamma, bags) if self.kernel in ("rbf", "poly") else 1.0
+        gamma = resolve_gamma(self.gamma, bags, w) if self.kernel in ("rbf", "poly") else 1.0
         return InstanceKernel(self.kernel, self.gamma_factor * gamma, self.degree, self.coef0)
 
     def _anneal(self, problem, machine) -> np.ndarray:
@@ -291,7 +291,7 @@ class AnnealedSVM(BinaryBagClassifier):
 
     def _alternate(self, problem, machine, p, T, trace) -> tuple[np.ndarray, bool]:
         """Both steps at one temperature until p rests; whether it does, in the end."""
-        machine.tol = LOOSE if T > 0 else TIGHT
+        machine.tol = LOOSE if T > 0 and self.tol >= TIGHT else min(TIGHT, self.tol)
         for _ in range(self.max_iter):
             objective = machine.fit(problem.costs(p), problem.mixing(p)) + problem.penalty(p)
             q, p = p, problem.step(machine.values, T)

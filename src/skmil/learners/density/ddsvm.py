@@ -91,7 +91,7 @@ class DDSVM(BinaryBagClassifier):
     def _best(self, bags, is_positive, w):
         search = Search(
             free=self.feature_scaling,
-            gamma=resolve_gamma("median", bags),
+            gamma=resolve_gamma("median", bags, w),
             max_starts=self.max_starts,
             max_iter=self.max_iter,
             tol=self.tol,
