@@ -20,10 +20,12 @@ from skmil.formats._files import replacing
 _PACKAGES = (
     "skmil.bags",
     "skmil._engines",
+    "skmil.sources",
     "skmil.preprocessing",
     "skmil.kernels",
     "skmil.embeddings",
     "skmil.learners",
+    "skmil.inspection.alike",
 )
 _HELPERS = frozenset(
     {
