@@ -66,7 +66,7 @@ def wrong_values(name, default):
 def public_estimators():
     """Every estimator class that the package shows."""
     for found in walk_packages(skmil.__path__, "skmil."):
-        if found.name.split(".")[1] in ("kernels", "embeddings", "learners", "preprocessing", "sources"):
+        if found.name.split(".")[1] in ("kernels", "embeddings", "learners", "preprocessing"):
             for value in vars(__import__(found.name, fromlist=["_"])).values():
                 if inspect.isclass(value) and issubclass(value, BaseEstimator):
                     if value.__module__ == found.name and not inspect.isabstract(value):

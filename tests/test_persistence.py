@@ -22,8 +22,9 @@ import skmil
 from skmil import Bags, persistence
 from skmil._sound import parts, without_trees
 from skmil.cli import main
-from skmil.learners import SIL
+from skmil.learners import SIL, BagPipeline
 from skmil.persistence import ModelVersionWarning, load_model, read_about, save_model
+from skmil.sources import TextBags
 
 
 @pytest.mark.parametrize("name", ["MI-Kernel", "Minimax", "Simple-MI", "SIL"])
@@ -163,6 +164,23 @@ def test_samples_that_point_outside_their_table_are_refused(toy, tmp_path):
     path.write_bytes(skops.io.dumps(model))
     with pytest.raises(ValueError, match="Voronoi: samples points outside its table"):
         load_model(path)
+
+
+def test_terms_of_texts_and_places_to_write_are_checked(tmp_path):
+    texts = ["good day. fine", "bad night. poor", "good fine", "poor bad"]
+    model = BagPipeline([("source", TextBags("words", 2, 0)), ("method", skmil.method("Simple-MI"))])
+    save_model(model.fit(texts, [1, 0, 1, 0]), tmp_path / "m")
+    assert load_model(tmp_path / "m").predict(texts).tolist() == model.predict(texts).tolist()
+    source = model.steps[0][1]
+    source.cache = str(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="may not say where to write"):
+        save_model(model, tmp_path / "m")
+    source.cache = None
+    vectorizer = next(p for p in parts(source) if hasattr(p, "vocabulary_"))
+    vectorizer.vocabulary_["good"] = 10**6
+    (tmp_path / "m").write_bytes(skops.io.dumps(model))
+    with pytest.raises(ValueError, match="does not number its terms"):
+        load_model(tmp_path / "m")
 
 
 def test_estimators_that_cannot_be_checked_are_not_written(toy, tmp_path):

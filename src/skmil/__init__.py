@@ -1,6 +1,6 @@
 """skmil: multiple-instance learning for scikit-learn, with kernels at its heart."""
 
-from skmil import datasets, embeddings, extend, kernels, learners, preprocessing
+from skmil import datasets, embeddings, extend, kernels, learners, preprocessing, sources
 from skmil._threads import threads
 from skmil._version import __version__
 from skmil.bags import Bags, as_bags
@@ -19,5 +19,6 @@ __all__ = [
     "methods",
     "preprocessing",
     "published",
+    "sources",
     "threads",
 ]

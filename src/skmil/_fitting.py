@@ -62,14 +62,15 @@ def _fold(run, place) -> Record:
     test, train = np.flatnonzero(row == place[1]), np.flatnonzero(row != place[1])
     model = _seeded(run.estimator, run.seed, *place)
     warm_up(run)
+    known, new = run.halves(train, test)
     start = time.perf_counter()
-    model = _fit(run, model, run.bags[train], run.y[train], place[0])
+    model = _fit(run, model, known, run.y[train], place[0])
     fitted = time.perf_counter()
     # A store of its own: decision values use the Gram matrix of the predictions.
     with searching(keep=False), searching():
-        predicted = np.asarray(model.predict(run.bags[test]))
+        predicted = np.asarray(model.predict(new))
         stop = time.perf_counter()
-        outputs, scores = _judged(run, model, test, predicted)
+        outputs, scores = _judged(run, model, test, new, predicted)
     return run.record(
         place,
         parameters=_simple_parameters(model),
@@ -80,9 +81,9 @@ def _fold(run, place) -> Record:
     )
 
 
-def _judged(run, model, test: np.ndarray, predicted: np.ndarray) -> tuple[dict, dict]:
+def _judged(run, model, test: np.ndarray, bags, predicted: np.ndarray) -> tuple[dict, dict]:
     """Outputs and scores of a fold."""
-    bags, true = run.bags[test], run.y[test].tolist()
+    true = run.y[test].tolist()
     outputs = {"bag": test.tolist(), "true": true, "predicted": predicted.tolist()}
     if run.task == "regression":
         return outputs | {"decision": predicted.tolist()}, regression_scores(true, predicted)

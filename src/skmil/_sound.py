@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.ensemble._forest import BaseForest
 from sklearn.ensemble._gb import BaseGradientBoosting
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.svm._base import BaseLibSVM
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
@@ -23,6 +24,7 @@ from sklearn.tree._tree import Tree
 from skmil import _state as state
 from skmil._parameters import check_parameters
 from skmil.bags import Bags
+from skmil.sources import BagSource
 
 MOST_CLASSES = 2**16  # of a decision tree
 MOST_FEATURES = 2**24  # of the bag that a model is tried out with: a quarter of a gigabyte
@@ -36,6 +38,7 @@ _REVIEWED = (
     "sklearn.discriminant_analysis",
     "sklearn.dummy",
     "sklearn.ensemble",
+    "sklearn.feature_extraction",
     "sklearn.feature_selection",
     "sklearn.impute._base",
     "sklearn.kernel_approximation",
@@ -224,6 +227,20 @@ def _check_kmeans(kmeans) -> None:
     kmeans._n_threads = 1  # those of the machine that wrote the file, or any number
 
 
+def _check_vocabulary(vectorizer: CountVectorizer) -> None:
+    """Columns of the terms, which become indices of a sparse matrix unasked."""
+    columns = np.array(list(state.kept(vectorizer, "vocabulary_", dict).values()))
+    if columns.dtype.kind not in "iu" or not np.array_equal(np.sort(columns), np.arange(len(columns))):
+        raise state.damaged(vectorizer, "vocabulary_ does not number its terms")
+
+
+def _check_source(source: BagSource) -> None:
+    if source.cache is not None:
+        raise state.damaged(
+            source, f"cache is {str(source.cache)[:40]!r}: a file may not say where to write"
+        )
+
+
 def _check_sparse(matrix) -> None:
     matrix.check_format(full_check=True)
 
@@ -239,6 +256,8 @@ _CHECKS = {
     BaseDecisionTree: _check_tree_estimator,
     (BaseForest, BaseGradientBoosting): _check_ensemble,
     BaseLibSVM: _check_svm,
+    BagSource: _check_source,
+    CountVectorizer: _check_vocabulary,
     (KMeans, MiniBatchKMeans, BisectingKMeans): _check_kmeans,
     (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array): _check_sparse,
     np.random.RandomState: _check_random,

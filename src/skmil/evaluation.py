@@ -42,6 +42,7 @@ def cross_validate_bags(
     n_jobs: int = 1,
     time_limit: float | None = None,
     progress: Callable[[Record], None] | None = None,
+    source=None,
 ) -> list[Record]:
     """Cross-validate a method on bags; everything, scaling included, is fitted inside the fold.
 
@@ -72,6 +73,8 @@ def cross_validate_bags(
     time_limit : seconds, optional
         A fold that takes longer is stopped and ``TimeoutError`` raised; folds then run in processes.
     progress : function of a record, called after each fold, also for folds found in the file
+    source : unfitted source, optional
+        X are then things; the source is fitted on the training things of each fold.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def cross_validate_bags(
     """
     run = CrossValidation.of(
         method, X, y, data=data, folds=folds, repeats=repeats, nested=nested, grid=grid, seed=seed,
-        given_folds=given_folds, task=task, revision=revision,
+        given_folds=given_folds, task=task, revision=revision, source=source,
     )  # fmt: skip
     known = run.known(Answers(read_records(records))) if records is not None else {}
     found = {place: r for place, r in known.items() if r.error is None}
@@ -116,6 +119,7 @@ class CrossValidation:
     data, fingerprint, bags, y, task : the data set
     seed, table, drawn, grid : the protocol: fold of each bag in each repetition, whether these were drawn
         here, and the parameters that are searched, or None
+    source, things : what makes the bags of each fold, where the data are things
     """
 
     name: str
@@ -130,13 +134,21 @@ class CrossValidation:
     table: np.ndarray
     drawn: bool
     grid: Grid | None
+    source: Any = None
+    things: list | None = None
 
     @classmethod
     def of(
         cls, method, X, y, *, data="data", folds=10, repeats=1, nested=False, grid=None, seed=0,
-        given_folds=None, task=None, revision=None, known_fingerprint=None,
+        given_folds=None, task=None, revision=None, known_fingerprint=None, source=None, things=None,
     ) -> "CrossValidation":  # fmt: skip
-        """The parameters of ``cross_validate_bags``, checked; a hash of the data, if known, saves time."""
+        """The parameters of ``cross_validate_bags``, checked.
+
+        A hash of the data, if known, saves time; so do bags X that the source has made of ``things``.
+        """
+        if source is not None and things is None:
+            # What a source learns from all things here only names the data; each fold fits its own.
+            things, X = list(X), clone(source).fit_transform(X)
         bags = as_bags(X, missing=isinstance(X, Bags))  # an estimator that imputes takes bags with gaps
         y = check_lengths(y, bags)
         name, estimator, task = _resolve(method, y, task)
@@ -154,7 +166,17 @@ class CrossValidation:
             table=fold_table(y, task, folds, repeats, seed, given_folds),
             drawn=given_folds is None,
             grid=_search_grid(method, task, grid) if nested else None,
+            source=source,
+            things=things,
         )
+
+    def halves(self, train: np.ndarray, test: np.ndarray) -> tuple[Bags, Bags]:
+        """Bags to fit on and bags to predict; a source learns from the first alone."""
+        if self.things is None:
+            return self.bags[train], self.bags[test]
+        source = clone(self.source)
+        first, second = ([self.things[i] for i in part] for part in (train, test))
+        return source.fit_transform(first), source.transform(second)
 
     @property
     def places(self) -> list[Place]:
@@ -170,7 +192,7 @@ class CrossValidation:
             method=self.name,
             task=self.task,
             estimator=text_of(self.estimator),
-            settings=settings_of(self.estimator),
+            settings=settings_of(self.estimator) | self._source_settings(),
             revision=self.revision,
             seed=self.seed,
             folds=len(np.unique(self.table)),
@@ -182,6 +204,13 @@ class CrossValidation:
             repeat=0, fold=0, parameters={}, n_train=0, n_test=0, scores={}, outputs={},
             fit_seconds=0.0, predict_seconds=0.0,
         )  # fmt: skip
+
+    def _source_settings(self) -> dict[str, Any]:
+        if self.source is None:
+            return {}
+        found = settings_of(self.source).items()
+        own = {f"source__{k}": v for k, v in found if k not in ("cache", "on_error")}
+        return own | {"source": type(self.source).__name__}
 
     def record(self, place: Place, **results) -> Record:
         """A record of a fold; without results only good for what it asks."""

@@ -31,10 +31,12 @@ LONGEST_HEADER = 2**24
 _PACKAGES = (
     "skmil.bags",
     "skmil._engines",
+    "skmil.sources",
     "skmil.preprocessing",
     "skmil.kernels",
     "skmil.embeddings",
     "skmil.learners",
+    "skmil.inspection.alike",
 )
 _HELPERS = frozenset(
     {

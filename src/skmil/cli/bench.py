@@ -11,9 +11,10 @@ import typer
 from skmil._folds import look_like_quantities, task_of
 from skmil._identity import fingerprint
 from skmil.cli import Interrupted
-from skmil.cli.options import Impute, Reading, Task, reads
+from skmil.cli.options import Impute, Reading, Settings, Task, reads
 from skmil.cli.progress import Bar
-from skmil.cli.support import err, load, out, plain_table
+from skmil.cli.support import err, load, out, plain_table, settings
+from skmil.cli.things import only_source
 from skmil.evaluation import CrossValidation
 from skmil.inspection import method_gram
 from skmil.learners import BagPipeline
@@ -48,12 +49,14 @@ def bench(
     ] = False,
     task: Task = None,
     impute: Impute = None,
+    set_: Settings = None,
     folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
 ) -> None:
     """Cross-validate methods; stop and resume at will, the records know what is done."""
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"--time-limit {time_limit:g}: give seconds above 0")
-    sets = [load(d, read, missing=impute is not None) for d in data]
+    of_source = only_source(settings(set_ or []))
+    sets = [load(d, read, missing=impute is not None, of_source=of_source) for d in data]
     for bunch in sets:
         bunch.fingerprint = fingerprint(bunch.data, bunch.target)
     runs = [Run(r) for bunch in sets for r in _runs(bunch, names, folds, repeats, nested, seed, task)]
@@ -116,6 +119,7 @@ def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[Cr
     given = _given(bunch, folds)
     count = _whole(folds) if given is None else len(np.unique(given[0]))
     options = dict(folds=count, repeats=repeats, nested=nested, seed=seed, given_folds=given, task=t)
+    options |= {"source": bunch.get("source"), "things": bunch.get("things")}
     try:
         found = [
             CrossValidation.of(

@@ -18,9 +18,10 @@ from skmil.cli import Interrupted
 from skmil.cli.models import columns_of
 from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
 from skmil.cli.support import check_folder, err, load, out, plain_table, settings
+from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
 from skmil.formats._files import replacing
 from skmil.inspection import explain as explain_bag
-from skmil.inspection import explain_all, plot_instances
+from skmil.inspection import explain_all, explain_parts, page, plot_instances
 from skmil.learners import BagPipeline
 from skmil.persistence import load_model, save_model
 from skmil.preprocessing import BagImputer
@@ -42,21 +43,25 @@ def fit(
     impute: Impute = None,
     positive: Annotated[str | None, typer.Option(help="The positive one of two classes.")] = None,
 ) -> None:
-    """Fit a method on all bags and write the model; `skmil predict` reads it."""
+    """Fit a method on all bags or things and write the model; `skmil predict` reads it.
+
+    `--set source__key=value` sets a parameter of what turns things into bags; the model holds it.
+    """
     check_folder(model)
-    bunch = load(data, read, missing=impute is not None)
-    options = {"probability": proba, "positive": _label(bunch.target, positive), **settings(set_ or [])}
+    of_source, of_method = split_settings(settings(set_ or []))
+    bunch = load(data, read, missing=impute is not None, of_source=of_source)
+    options = {"probability": proba, "positive": _label(bunch.target, positive), **of_method}
     estimator = method(name, task or task_of(bunch.target), **options)
     if impute is not None:
         estimator = BagPipeline([("impute", BagImputer(impute)), ("method", estimator)])
         _tell_missing(bunch.data, impute)
     with _working(f"fitting {name} on {len(bunch.data)} bags", f"{model} was not written"):
-        estimator.fit(bunch.data, bunch.target)
+        fitted = fitted_with_source(bunch, estimator)
     about = {"method": name, "data": bunch.name, "bag": read.bag, "label": read.label}
-    save_model(estimator, model, bags=bunch.data, **about)
-    known = list(getattr(estimator, "classes_", []))
-    sided = len(known) == 2 and hasattr(estimator, "positive_")
-    note = f"; the positive class is {known[estimator.positive_]}" if sided else ""
+    save_model(fitted, model, bags=bunch.data, **about)
+    known = list(getattr(fitted, "classes_", []))
+    sided = len(known) == 2 and hasattr(fitted, "positive_")
+    note = f"; the positive class is {known[fitted.positive_]}" if sided else ""
     out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags{note}", highlight=False, soft_wrap=True)
     if hasattr(estimator, "leaderboard_"):
         _show_leaderboard(estimator.leaderboard_)
@@ -73,10 +78,10 @@ def predict(
     """Predict the label of each bag: id, prediction and decision value, as CSV."""
     if target not in (None, "-"):
         check_folder(Path(target))
-    fitted = load_model(model)
+    source, fitted = split_model(load_model(model))
     if proba and not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{model} has no probabilities; fit it again with --proba")
-    bags = _new_bags(model, fitted, data, read).data
+    bags = _new_bags(model, source, fitted, data, read).data
     with searching():  # one Gram matrix for all three
         columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
         scores = decision_values(fitted, bags)
@@ -100,6 +105,7 @@ def explain(
     bag_id: Annotated[str | None, typer.Option("--id", help="Id of one bag; all without it.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture (.png, .svg, .pdf) of this bag.")] = None,
     top: Annotated[int, typer.Option(help="How many instances to list, from both ends.", min=1)] = 10,
+    html: Annotated[Path | None, typer.Option(help="Page that shows the things themselves.")] = None,
 ) -> None:
     """Say which instances speak for the prediction of a bag, and which against it."""
     if plot is not None:
@@ -108,9 +114,15 @@ def explain(
             raise ValueError(f"{plot}: give a name that ends in {', '.join(PICTURES)}")
         if bag_id is None:
             raise ValueError("--plot draws one bag; name it with --id")
-    fitted = load_model(model)
-    bunch = _new_bags(model, fitted, data, read)
+    if html is not None:
+        check_folder(html)
+    source, fitted = split_model(load_model(model))
+    bunch = _new_bags(model, source, fitted, data, read)
     names = bunch.get("instance_names")
+    if html is not None:
+        chosen = range(len(bunch.data)) if bag_id is None else [_find_bag(bunch.data, bag_id)]
+        _save_page(source, fitted, bunch, list(chosen), html)
+        return
     if bag_id is None:
         _explain_all(fitted, bunch.data, names)
         return
@@ -140,18 +152,20 @@ def _label(y, text: str | None):
     return found[0]
 
 
-def _new_bags(model: Path, fitted, data: str, read: Reading):
+def _new_bags(model: Path, source, fitted, data: str, read: Reading):
     """Bags to predict: labels do not matter, missing values do not where the model fills them in.
 
     Columns that are not named are those of the training data, as far as this file has them.
     """
+    if source is not None:
+        return load_like(source, data)
     first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
-    how = {"labelled": False, "missing": isinstance(first, BagImputer), "labels": False}
+    fills = isinstance(first, BagImputer)
     bag, label = columns_of(model)
     for known in ((bag, label), (bag, None)):
         with suppress(ValueError):
-            return load(data, read.completed(*known), **how)
-    return load(data, read, **how)
+            return load(data, read.completed(*known), labelled=False, missing=fills, labels=False)
+    return load(data, read, labelled=False, missing=fills, labels=False)
 
 
 def _explain_all(fitted, bags, names) -> None:
@@ -185,6 +199,15 @@ def _save_plot(fitted, bags, i, names, path: Path) -> None:
     with replacing(path, "wb") as file:
         ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
     out.print(f"plot: {path}", highlight=False, soft_wrap=True)
+
+
+def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
+    """The explanations of some bags; things are shown themselves."""
+    parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
+    told = explain_parts(fitted, bunch.data[chosen], parts)
+    with replacing(path) as file:
+        file.write(page(told))
+    out.print(f"page: {path}", highlight=False, soft_wrap=True)
 
 
 def _tell_missing(bags, strategy: str) -> None:

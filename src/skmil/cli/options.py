@@ -8,7 +8,11 @@ from typing import Annotated, get_type_hints
 
 import typer
 
-Data = Annotated[str, typer.Argument(help="A file of bags, or the name of a data set.")]
+from skmil.sources.find import SOURCES
+
+Data = Annotated[
+    str, typer.Argument(help="A file of bags, a folder or file of things, or the name of a data set.")
+]
 Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
 Name = Annotated[str, typer.Option("--method", "-m", help="A method; `skmil methods` lists them.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter: key=value; repeatable.")]
@@ -30,6 +34,12 @@ class Reading:
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")] = None
     decimal: Annotated[str | None, typer.Option(help="Decimal mark of a table: '.' or ','.")] = None
     features: Annotated[int | None, typer.Option(help="Number of features of a sparse text.")] = None
+    source: Annotated[
+        str | None, typer.Option(help=f"What things are: {', '.join(SOURCES)}; told from the content.")
+    ] = None
+    labels: Annotated[
+        str | None, typer.Option(help="Table of names and labels, where subfolders do not say them.")
+    ] = None
 
     def options(self) -> dict:
         """As keywords of ``read_bags``."""

@@ -12,6 +12,7 @@ from rich.table import Table
 from sklearn.utils import Bunch
 
 from skmil.cli.options import Reading
+from skmil.cli.things import load_things
 from skmil.datasets import load_bags
 from skmil.formats import read_bags
 
@@ -21,22 +22,32 @@ err = Console(stderr=True)
 
 
 def load(
-    data: str, read: Reading, labelled: bool = True, missing: bool = False, labels: bool = True
+    data: str,
+    read: Reading,
+    labelled: bool = True,
+    missing: bool = False,
+    labels: bool = True,
+    of_source: dict | None = None,
 ) -> Bunch:
     """Bags by name or path, with their ``name``; labels must be there if ``labelled``.
 
-    ``missing`` lets values be missing; ``labels=False`` does not look at labels.
+    ``missing`` lets values be missing; ``labels=False`` does not look at labels; ``of_source`` are the
+    parameters of what turns things into bags.
     """
-    if Path(data).is_dir():
-        raise ValueError(f"{data}: this is a folder; name a file in it")
-    if Path(data).exists() and data not in SHIPPED:
+    things = None if data in SHIPPED else load_things(data, read, of_source)
+    if things is not None:
+        bunch = things
+    elif Path(data).exists() and data not in SHIPPED:
         bunch = _read(data, missing=missing, labels=labels, **read.options())
     elif data in SHIPPED or _in_folder(data):
         bunch = load_bags(data)
     else:
         raise ValueError(f"{data}: no such file or data set; `skmil data` lists the sets known by name")
     if labelled and bunch.target is None:
-        raise ValueError(f"{data}: no labels found; name their column with --label")
+        where = "name their column with --label"
+        if things is not None:
+            where = "put the things into one subfolder per label, or name a table with --labels"
+        raise ValueError(f"{data}: no labels found; {where}")
     bunch.name = Path(data).stem if Path(data).exists() else data
     return bunch
 

@@ -23,6 +23,7 @@ from skmil.cli.support import (
     plain_table,
     settings,
 )
+from skmil.cli.things import only_source, split_settings
 from skmil.formats import write_bags
 from skmil.formats._files import replacing
 from skmil.inspection import method_gram
@@ -117,11 +118,12 @@ def _show_labels(y) -> None:
 
 @app.command()
 @reads
-def convert(source: Data, target: Path, read: Reading) -> None:
-    """Rewrite a file of bags in the format that the new name's ending says."""
-    bunch = load(source, read, labelled=False)
+def convert(data: Data, target: Path, read: Reading, set_: Settings = None) -> None:
+    """Write bags, or things as bags, in the format that the new name's ending says."""
     check_folder(target)
-    extras = {k: v for k, v in bunch.items() if k not in ("data", "target", "ids", "name")}
+    bunch = load(data, read, labelled=False, of_source=only_source(settings(set_ or [])))
+    skipped = ("data", "target", "ids", "name", "things", "source")
+    extras = {k: v for k, v in bunch.items() if k not in skipped}
     lost = write_bags(target, bunch.data, bunch.target, **extras)
     note = f" (without {', '.join(lost)}, which this format cannot hold)" if lost else ""
     out.print(f"{target}: {bunch.data!r}{note}", highlight=False, markup=False, soft_wrap=True)
@@ -134,9 +136,10 @@ def gram(data: Data, target: Path, read: Reading, name: Name = "MI-Kernel", set_
     if target.suffix not in (".npy", ".csv"):
         raise ValueError(f"{target}: give a name that ends in .npy or .csv")
     check_folder(target)
-    bunch = load(data, read, labelled=False)
+    of_source, of_method = split_settings(settings(set_ or []))
+    bunch = load(data, read, labelled=False, of_source=of_source)
     task = "classification" if bunch.target is None else task_of(bunch.target)
-    K = method_gram(method(name, task, **settings(set_ or [])), bunch.data, bunch.target)
+    K = method_gram(method(name, task, **of_method), bunch.data, bunch.target)
     if K is None:
         raise ValueError(f"{name} has no kernel on bags; MI-Kernel is one that has")
     with replacing(target, "wb" if target.suffix == ".npy" else "w") as file:

@@ -6,6 +6,8 @@ from skmil.datasets.gmil import make_counts, make_gmil
 from skmil.datasets.lennard_jones import make_lj
 from skmil.datasets.loaders import load_bags, load_musk1, load_musk2
 from skmil.datasets.mixture import make_mixture_bags
+from skmil.datasets.pictures import make_pictures
+from skmil.datasets.sequences import make_sequences
 from skmil.datasets.speaker import make_speaker_like
 
 __all__ = [
@@ -18,5 +20,7 @@ __all__ = [
     "make_gmil",
     "make_lj",
     "make_mixture_bags",
+    "make_pictures",
+    "make_sequences",
     "make_speaker_like",
 ]

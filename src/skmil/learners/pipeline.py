@@ -51,6 +51,9 @@ class BagPipeline(Pipeline):
         """
         check_is_fitted(self)
         *first, (_, last) = self.steps
+        if first and hasattr(first[0][1], "parts"):  # a source: what follows it takes bags
+            rest = BagPipeline(self.steps[1:])
+            return rest.score_instances(first[0][1].transform(X))
         bags = as_bags(X, missing=True)  # a first step may fill in what is missing
         if hasattr(last, "score_instances"):
             return last.score_instances(_through(first, bags))

@@ -1,0 +1,224 @@
+"""Things on disk: which kind a file is, what a folder or a file holds, and the labels that go with it."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from skmil.formats import READERS
+from skmil.sources._reading import TEXT_SUFFIXES, decode
+from skmil.sources.base import BagSource
+from skmil.sources.images import ImageBags
+from skmil.sources.molecules import MoleculeBags, read_sdf, read_smiles
+from skmil.sources.sequences import SequenceBags, read_fasta
+from skmil.sources.texts import TextBags
+from skmil.sources.things import BadThing, Thing
+
+SOURCES: dict[str, type[BagSource]] = {
+    "images": ImageBags,
+    "texts": TextBags,
+    "molecules": MoleculeBags,
+    "sequences": SequenceBags,
+}
+_ENDINGS = {
+    "images": (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm"),
+    "texts": TEXT_SUFFIXES,
+    "molecules": (".sdf", ".mol", ".smi", ".smiles"),
+    "sequences": (".fasta", ".fa", ".faa", ".fas", ".fna"),
+}
+_PICTURE = re.compile(
+    rb"\xff\xd8\xff|\x89PNG\r\n|GIF8[79]a|BM.{12}|II\*\0|MM\0\*|RIFF.{4}WEBP|P[1-6]\s", re.S
+)
+_MOLECULE = re.compile(r"^M  END|^\$\$\$\$|V[23]000\s*$", re.M)
+_FASTA = re.compile(r"\s*>[^\n]*\n[A-Za-z*\-.\s]+(?:\n>|\Z)")
+_SMILES = ("smiles", "canonical_smiles")
+_LABELS = ("label", "class", "target", "y")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Things of one kind; ``labels`` is ``None`` where there are none."""
+
+    kind: str
+    things: list[Thing]
+    labels: np.ndarray | None
+    ignored: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.things)
+
+
+def kind_of(path) -> str | None:
+    """The kind of thing in a file, by its first bytes, else by its ending; ``None`` for anything else."""
+    path = Path(path)
+    with open(path, "rb") as file:
+        start = file.read(4096)
+    if _PICTURE.match(start):
+        return "images"
+    ending = path.suffix.lower()
+    text = start.decode("latin-1")
+    if ending in (".csv", ".tsv"):
+        names = text.split("\n", 1)[0].lower().replace("\t", ",").split(",")
+        return "molecules" if any(n.strip().strip('"') in _SMILES for n in names) else None
+    if ending in READERS:
+        return None
+    by_name = next((kind for kind, endings in _ENDINGS.items() if ending in endings), None)
+    if by_name in ("images", "molecules", "sequences") or start.startswith(b"%PDF"):
+        return by_name or "texts"
+    if _MOLECULE.search(text):
+        return "molecules"
+    if _FASTA.match(text):
+        return "sequences"
+    return by_name or ("texts" if _is_text(start) else None)
+
+
+def find_things(path, kind: str | None = None, labels=None, label: str | None = None) -> Found | None:
+    """Things in a folder or a file; ``None`` where a file holds none, such as a file of bags.
+
+    Parameters
+    ----------
+    path : folder of pictures, texts, SDF or FASTA files; or one such file, or a table of SMILES
+        The labels of a folder are the names of its subfolders, if all its things lie in some.
+    kind : "images", "texts", "molecules" or "sequences"; told from the content where ``None``
+    labels : path of a table, optional
+        A column of names (paths, file names with or without ending, titles) and one of labels.
+    label : str, optional
+        The column of labels in ``labels`` or in a table of SMILES; the field of an SDF.
+
+    Raises
+    ------
+    ValueError
+        If a folder holds several kinds, or a thing has no label in ``labels``.
+    """
+    path = Path(path)
+    if kind is not None and kind not in SOURCES:
+        raise ValueError(f"no source {kind!r}; there are {', '.join(SOURCES)}")
+    if path.is_dir():
+        found = _in_folder(path, kind)
+    else:
+        held = kind or kind_of(path)
+        # A single .txt may be a file of bags, too, and one text is nothing to learn from.
+        if held is None or (held == "texts" and kind is None and path.suffix.lower() == ".txt"):
+            return None
+        found = Found(held, *_in_file(path, held, label))
+    return found if labels is None else replace(found, labels=_labels(found.things, Path(labels), label))
+
+
+def _in_folder(folder: Path, kind: str | None) -> Found:
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and not _hidden(p, folder))
+    kinds = {p: kind_of(p) for p in files}
+    if kind is None:
+        kind = _only_kind(folder, Counter(k for k in kinds.values() if k))
+    chosen = [p for p in files if kinds[p] == kind or p.suffix.lower() in _ENDINGS[kind]]
+    if not chosen:
+        raise ValueError(f"{folder}: no {kind} found among its {len(files)} files")
+    things, groups = [], []
+    for p in chosen:
+        held = [Thing(p, p.relative_to(folder).as_posix())]
+        if kind in ("molecules", "sequences"):
+            held = _in_file(p, kind, None)[0]
+        things += held
+        groups += [p.relative_to(folder).parts[0] if p.parent != folder else None] * len(held)
+    ignored = tuple(str(p.relative_to(folder)) for p in files if p not in set(chosen))
+    labels = None if None in groups or len(set(groups)) < 2 else np.array(groups)
+    return Found(kind, things, labels, ignored)
+
+
+def _only_kind(folder: Path, counts: Counter) -> str:
+    """The kind of nearly all files; a few notes beside pictures do not make a folder of texts."""
+    if not counts:
+        raise ValueError(f"{folder}: this folder holds no pictures, texts, molecules or sequences")
+    (kind, most), *others = counts.most_common()
+    if others and others[0][1] > most / 4:
+        told = " and ".join(f"{n} {k}" for k, n in counts.most_common(2))
+        raise ValueError(f"{folder}: holds {told}; say which with --source {kind}")
+    return kind
+
+
+def _in_file(path: Path, kind: str, label: str | None) -> tuple[list[Thing], np.ndarray | None]:
+    """The things of one file, with labels where the file has them."""
+    ending = path.suffix.lower()
+    if kind == "sequences":
+        return read_fasta(path), None
+    if kind == "molecules" and ending in (".csv", ".tsv", ".smi", ".smiles"):
+        return _smiles(path, label)
+    if kind == "molecules":
+        things = read_sdf(path)
+        return things, None if label is None else np.array([_field(t, label, path) for t in things])
+    return [Thing(path, path.name)], None
+
+
+def _smiles(path: Path, label: str | None):
+    """A table of SMILES, with its usual columns of names and labels where they are not named."""
+    if path.suffix.lower() in (".smi", ".smiles"):
+        return read_smiles(path)
+    header = _table(path)[0]
+    low = [h.strip().lower() for h in header]
+    name = next((n for n in ("name", "id", "title", "molecule", "compound") if n in low), None)
+    return read_smiles(path, name=name, label=label or next((n for n in _LABELS if n in low), None))
+
+
+def _field(thing: Thing, label: str, path: Path) -> str:
+    found = re.search(rf"^>.*<{re.escape(label)}>.*\n(.*)$", thing.content, re.M)
+    if found is None or not found.group(1).strip():
+        raise ValueError(f"{path}: {thing.name!r} has no field <{label}>")
+    return found.group(1).strip()
+
+
+def _labels(things: Sequence[Thing], path: Path, label: str | None) -> np.ndarray:
+    """One label per thing from a table of names and labels."""
+    header, *rows = _table(path)
+    low = [h.strip().lower() for h in header]
+    usual = [label.lower()] if label else list(_LABELS)
+    at = next((low.index(n) for n in usual if n in low), None)
+    if at is None:
+        if label is not None:
+            raise ValueError(f"{path}: no column {label!r}; it has {', '.join(header)}")
+        rows, at = [header, *rows], 1  # no header: names and labels
+    key = 0 if at != 0 else 1
+    if any(len(r) <= max(at, key) for r in rows):
+        raise ValueError(f"{path}: expected two columns, names and labels, in every line")
+    known = {r[key].strip(): r[at].strip() for r in rows}
+    found = [_lookup(known, thing) for thing in things]
+    missing = [t.name for t, v in zip(things, found, strict=True) if not v]
+    if missing:
+        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise ValueError(f"{path}: no label for {len(missing)} of {len(things)} things ({shown})")
+    return np.array(found)
+
+
+def _lookup(known: dict[str, str], thing: Thing) -> str | None:
+    name = Path(thing.name)
+    for form in (thing.name, name.name, name.stem, name.with_suffix("").as_posix()):
+        if known.get(form):
+            return known[form]
+    return None
+
+
+def _table(path: Path) -> list[list[str]]:
+    try:
+        text = decode(path.read_bytes())
+    except BadThing as error:
+        raise ValueError(f"{path}: {error}") from None
+    first = text.split("\n", 1)[0]
+    rows = list(csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ","))
+    rows = [r for r in rows if any(cell.strip() for cell in r)]
+    if not rows:
+        raise ValueError(f"{path}: expected a table, found an empty file")
+    return rows
+
+
+def _is_text(start: bytes) -> bool:
+    try:
+        return bool(decode(start[:-4] if len(start) == 4096 else start, "utf-8").strip())
+    except (BadThing, ValueError, LookupError):
+        return False
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in path.relative_to(folder).parts)
