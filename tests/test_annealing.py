@@ -142,7 +142,7 @@ def test_bags_of_one_instance_are_an_svm(assumption, start):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     y = (X[:, 0] + 0.5 * rng.normal(size=50) > 0).astype(int)
-    model = AnnealedSVM(assumption, "hinge", 2.0, gamma=0.3, start_temperature=start).fit(X, y)
+    model = AnnealedSVM(assumption, "hinge", 2.0, gamma=0.3, start_temperature=start).fit(X[:, None], y)
     svc = SVC(C=2.0, gamma=0.3, tol=1e-6).fit(X, y)
     assert_allclose(model.decision_function(X), svc.decision_function(X), atol=5e-3)
     assert_allclose(np.concatenate(model.instance_probability_), y, atol=1e-9)

@@ -112,7 +112,7 @@ class TestOddInput:
     def test_single_instances_are_points(self, model):
         rng = np.random.default_rng(0)
         y = np.arange(20) % 2
-        assert self.check(model, rng.normal(5 * y[:, None], 1, (20, 2)), y) > 0.9
+        assert self.check(model, rng.normal(5 * y[:, None], 1, (20, 2))[:, None], y) > 0.9
 
     def test_copies_only(self, model):
         X = [[[1.0, 2.0]] * m for m in (1, 2, 3, 4)]
