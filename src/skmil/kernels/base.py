@@ -74,6 +74,12 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         singles = (A[i : i + 1] for i in range(len(A)))
         return np.array([self._gram(b, b)[0, 0] for b in singles])
 
+    def _cosine(self, A: Bags, B: Bags) -> np.ndarray:
+        """What ``Normalized`` gives; a kernel whose values leave the range of floats has its own way."""
+        K = self._gram(A, B)
+        a = K.diagonal() if A is B else self._diag(A)
+        return cosine(K, a, a if A is B else self._diag(B))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -136,6 +142,9 @@ class Product(_Derived):
     def _diag(self, A):
         return self._part("left")._diag(A) * self._part("right")._diag(A)
 
+    def _cosine(self, A, B):
+        return self._part("left")._cosine(A, B) * self._part("right")._cosine(A, B)
+
 
 class Normalized(_Derived):
     r"""Cosine in feature space: :math:`k(P, Q) / \sqrt{k(P, P)\, k(Q, Q)}`.
@@ -153,10 +162,7 @@ class Normalized(_Derived):
         self.kernel = kernel
 
     def _gram(self, A, B):
-        k = self._part("kernel")
-        K = k._gram(A, B)
-        a = K.diagonal() if A is B else k._diag(A)
-        return cosine(K, a, a if A is B else k._diag(B))
+        return self._part("kernel")._cosine(A, B)
 
     def _diag(self, A):
         return (self._part("kernel")._diag(A) > 0).astype(float)
@@ -176,6 +182,10 @@ class Power(_Derived):
     def _diag(self, A):
         d = self._part("kernel")._diag(A)
         return np.sign(d) * np.abs(d) ** self.rho
+
+    def _cosine(self, A, B):
+        K = self._part("kernel")._cosine(A, B)
+        return np.sign(K) * np.abs(K) ** self.rho
 
 
 class EmpiricalMap(_Derived):

@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from skmil._engines.boxes.space import default_grid
 from skmil._threads import slices
-from skmil.kernels.box import LEVELS
 from skmil.learners.base import BinaryBagClassifier
-from skmil.preprocessing import BagGrid
 
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
@@ -101,9 +100,7 @@ class GMIL1(BinaryBagClassifier):
         if not self.alpha > 1 or not self.theta > 0 or not 1 <= self.n_clusters <= 60:
             raise ValueError("alpha must be larger than 1, theta positive, n_clusters from 1 to 60")
         bags = bags.to_dense()
-        whole = (bags.instances == np.rint(bags.instances)).all()
-        auto = BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
-        self.grid_ = (auto if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
+        self.grid_ = (default_grid(bags) if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
         points = self.grid_.transform(bags).instances
         n_points = len(np.unique(points, axis=0))
         clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state)
