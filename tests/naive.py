@@ -104,9 +104,10 @@ def label_objective(p, e, T, share=0.0, share_cost=0.0):
     return float(np.dot(p, e) + T * entropy + share_cost * (sum(p) - share * len(p)) ** 2)
 
 
-def best_hard_labels(e, share=0.0, share_cost=0.0):
-    """The cheapest of all labels with at least one positive, tried one by one."""
-    every = [np.array(p, float) for p in itertools.product([0, 1], repeat=len(e)) if any(p)]
+def best_hard_labels(e, share=0.0, share_cost=0.0, least=1):
+    """The cheapest of all labels with at least so many positives, tried one by one."""
+    enough = min(least, len(e))
+    every = [np.array(p, float) for p in itertools.product([0, 1], repeat=len(e)) if sum(p) >= enough]
     return min(every, key=lambda p: label_objective(p, e, 0.0, share, share_cost))
 
 

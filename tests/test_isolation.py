@@ -300,3 +300,41 @@ def test_features_may_stay_as_they_are():
     for bags in (X, Bags(sparse.csr_matrix(X.instances), X.offsets)):
         kept = BagScaler("none").fit_transform(bags)
         assert_array_equal(kept.to_dense().instances, X.instances)
+
+
+@pytest.mark.parametrize("change", [lambda X: 1e-8 * X, lambda X: X + 2.0**26, lambda X: 1e8 * X - 7e9])
+def test_trees_do_not_depend_on_units(change):
+    """Float32 and a threshold inside the trees made all instances one: K = 1 everywhere."""
+    X = np.random.default_rng(0).integers(0, 2**20, (60, 3)) / 2.0**20
+    params = {"n_partitions": 30, "n_cells": 8, "partition": "forest", "random_state": 0}
+    K = IsolationKernel(**params).fit(X)(X)
+    moved = change(X)
+    assert_allclose(IsolationKernel(**params).fit(moved)(moved), K, atol=0.02)
+    assert K.min() < 0.2
+
+
+def test_sparse_trees_do_not_depend_on_units_and_new_instances_may_lie_anywhere():
+    bags = texts()
+    X = Bags(sparse.csr_matrix(bags.instances), bags.offsets)
+    tiny = X.with_instances(1e-9 * X.instances)
+    params = {"n_partitions": 20, "n_cells": 4, "partition": "forest", "random_state": 0}
+    assert_allclose(IsolationKernel(**params).fit(tiny)(tiny), IsolationKernel(**params).fit(X)(X))
+    k = IsolationKernel(**params).fit(bags)
+    assert np.isfinite(k([np.full((1, 12), 1e300)], bags)).all()
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 2.0**30])
+def test_sparse_and_dense_diagrams_agree_far_from_the_origin(shift):
+    X = np.random.default_rng(0).integers(0, 64, (80, 4)) / 64.0 + shift
+    params = {"n_partitions": 20, "n_cells": 8, "random_state": 0}
+    dense = IsolationEmbedding(**params).fit_transform(X)
+    as_sparse = IsolationEmbedding(**params).fit_transform(sparse.csr_matrix(X))
+    assert_array_equal(dense.toarray(), as_sparse.toarray())
+
+
+def test_as_many_cells_as_instances_are_noticed():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(UserWarning, match="all 10 partitions are the same; lower n_cells"):
+        IsolationEmbedding(10, 20, random_state=0).fit(X)
+    IsolationEmbedding(10, 19, random_state=0).fit(X)
+    IsolationEmbedding(10, 20, partition="forest", random_state=0).fit(X)

@@ -161,7 +161,9 @@ class BagGrid(_BagTransformer):
 
         A box that reaches the first or the last cell is unbounded there.
         """
-        below, above = ((c + self.low_ - 1 + half) / self.factor_ for c, half in ((lower, -0.5), (upper, 0.5)))
+        below, above = (
+            (c + self.low_ - 1 + half) / self.factor_ for c, half in ((lower, -0.5), (upper, 0.5))
+        )
         return np.where(lower <= 0, -np.inf, below), np.where(upper >= self.s_, np.inf, above)
 
     def _transform(self, bags):

@@ -1,5 +1,6 @@
 r"""Isolation features of bags (Xu, Ting & Zhou, KDD 2019): what kernel and embedding share."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -24,6 +25,13 @@ def fit_map(estimator, bags: Bags) -> None:
     N = X.shape[0]
     key = random_key(e.random_state)
     e.n_cells_ = min(int(e.n_cells), N)
+    if 1 < N <= e.n_cells and e.n_partitions > 1 and e.partition == "voronoi":
+        warnings.warn(
+            f"n_cells is {e.n_cells} and there are {N} training instances, so all {e.n_partitions} partitions "
+            "are the same; lower n_cells",
+            UserWarning,
+            stacklevel=4,
+        )
     e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(X) else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"

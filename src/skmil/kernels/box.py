@@ -323,7 +323,9 @@ class BoxKernel(BagKernel):
         if self.around != "volume" and self.method != "shared":
             raise ValueError("around='instances' needs method='shared'")
         if self.max_side is not None and not 0 < self.max_side <= 1:
-            raise ValueError(f"max_side is {self.max_side!r}; give a share of the range, in (0, 1], or None")
+            raise ValueError(
+                f"max_side is {self.max_side!r}; give a share of the range, in (0, 1], or None"
+            )
         if self.max_features is not None and not self.max_features >= 1:
             raise ValueError(f"max_features is {self.max_features!r}; give at least one, or None")
 

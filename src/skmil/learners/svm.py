@@ -12,7 +12,6 @@ from skmil.bags import check_bags
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
-
 SIMILAR = 1e-9  # median cosine of two bags below which a Gram matrix is as good as diagonal
 
 
