@@ -377,9 +377,7 @@ def test_two_witnesses_and_two_positives(small):
     X, y = small
     witnesses = AnnealedSVM("witness", C=10.0, gamma=0.5, n_positive=2).fit(X, y)
     labels = AnnealedSVM("labels", C=10.0, gamma=0.5, n_positive=2).fit(X, y)
-    for p, q, label in zip(
-        witnesses.instance_probability_, labels.instance_probability_, y, strict=True
-    ):
+    for p, q, label in zip(witnesses.instance_probability_, labels.instance_probability_, y, strict=True):
         if label > 0:
             assert_allclose(p.sum(), min(2, len(p)))
             assert q.sum() >= min(2, len(q)) - 1e-9

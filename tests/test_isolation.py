@@ -332,9 +332,10 @@ def test_sparse_and_dense_diagrams_agree_far_from_the_origin(shift):
     assert_array_equal(dense.toarray(), as_sparse.toarray())
 
 
-def test_as_many_cells_as_instances_are_noticed():
+@pytest.mark.parametrize("n_cells", [20, 256])
+def test_partitions_differ_whatever_the_number_of_cells(n_cells):
     X = np.random.default_rng(0).normal(size=(20, 2))
-    with pytest.warns(UserWarning, match="all 10 partitions are the same; lower n_cells"):
-        IsolationEmbedding(10, 20, random_state=0).fit(X)
-    IsolationEmbedding(10, 19, random_state=0).fit(X)
-    IsolationEmbedding(10, 20, partition="forest", random_state=0).fit(X)
+    k = IsolationKernel(50, n_cells, random_state=0).fit(X)
+    assert k.n_cells_ == 10
+    assert 0 < k(X)[np.triu_indices(20, 1)].max() < 1
+    assert IsolationKernel(50, 19, random_state=0).fit(X).n_cells_ == 19

@@ -275,7 +275,9 @@ def test_instance_scores_of_the_regressor_are_expected_labels(bags, density):
             assert_allclose(score, 0.1 + 2.9 * mean, rtol=1e-8)
 
 
-@pytest.mark.parametrize(("label_kernel", "density"), [("product", "tent"), ("product", "sharp"), ("gaussian", "sharp")])
+@pytest.mark.parametrize(
+    ("label_kernel", "density"), [("product", "tent"), ("product", "sharp"), ("gaussian", "sharp")]
+)
 def test_other_label_kernels_are_their_formula(bags, label_kernel, density):
     k = MarginalizedKernel(
         label_kernel=label_kernel,

@@ -135,7 +135,7 @@ def test_more_components_than_instances(bags):
     ("wrong", "says"),
     [
         ({"mixture": "gmm"}, "mixture is 'gmm'; use one of kmeans"),
-        ({"p": 0.0}, "p is 0.0; give a positive number"),
+        ({"p": -0.1}, "p is -0.1; give a number of at least 0"),
         ({"n_components": 0}, "n_components is 0"),
         ({"n_init": 0}, "n_init is 0"),
     ],

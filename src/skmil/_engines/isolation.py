@@ -1,6 +1,5 @@
 r"""Isolation features of bags (Xu, Ting & Zhou, KDD 2019): what kernel and embedding share."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -24,14 +23,8 @@ def fit_map(estimator, bags: Bags) -> None:
     X = bags.instances
     N = X.shape[0]
     key = random_key(e.random_state)
-    e.n_cells_ = min(int(e.n_cells), N)
-    if 1 < N <= e.n_cells and e.n_partitions > 1 and e.partition == "voronoi":
-        warnings.warn(
-            f"n_cells is {e.n_cells} and there are {N} training instances, so all {e.n_partitions} partitions "
-            "are the same; lower n_cells",
-            UserWarning,
-            stacklevel=4,
-        )
+    # All instances at once would make every partition the same.
+    e.n_cells_ = int(e.n_cells) if e.n_cells < N else max(1, N // 2)
     e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(X) else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"

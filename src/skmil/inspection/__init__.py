@@ -4,6 +4,7 @@ from skmil.inspection.alignment import plot_alignment
 from skmil.inspection.alike import Neighbour, RememberBags
 from skmil.inspection.annealing import plot_annealing
 from skmil.inspection.explanation import Explanation, explain, explain_all
+from skmil.inspection.boxes import BoxConcept, box_concept, plot_concept
 from skmil.inspection.gram import method_gram
 from skmil.inspection.instances import plot_instances
 from skmil.inspection.page import page
@@ -11,6 +12,9 @@ from skmil.inspection.spectrum import Spectrum, spectrum
 from skmil.inspection.things import ThingExplanation, explain_parts, explain_things
 
 __all__ = [
+    "BoxConcept",
+    "box_concept",
+    "plot_concept",
     "Explanation",
     "Neighbour",
     "RememberBags",

@@ -76,14 +76,19 @@ class Space:
 
     def corners(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper corners of boxes, in the units of the bags; infinite where they bound nothing."""
+        lower, upper = self.cells(thresholds)
+        if self.grid is not None:
+            return self.grid.edges(lower, upper)
+        smallest, largest = self.ends
+        return np.where(lower <= smallest, -np.inf, lower), np.where(upper >= largest, np.inf, upper)
+
+    def cells(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corners of boxes in this space: cells of the grid where there is one."""
         d = len(self.low)
         t = np.empty_like(thresholds)
         t[:, self.order] = thresholds
         lower, upper = self.low + t[:, :d], self.high - t[:, d:]
-        if self.grid is not None:
-            return self.grid.edges(np.ceil(lower), np.floor(upper))
-        smallest, largest = self.ends
-        return np.where(lower <= smallest, -np.inf, lower), np.where(upper >= largest, np.inf, upper)
+        return (lower, upper) if self.grid is None else (np.ceil(lower), np.floor(upper))
 
     def ordered(self, T: Table) -> "Space":
         """The same space with the most selective coordinates first; ``T`` is a table of it as it is."""
