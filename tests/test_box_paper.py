@@ -1,4 +1,4 @@
-"""What the paper on box kernels says, tried: alignment, cosines, the promise for k_or, its own algorithms."""
+"""What the paper on box kernels says: alignment, cosines, the promise for k_or, its own algorithms."""
 
 import itertools
 import math

@@ -89,8 +89,8 @@ def make_counts(
 ):
     """Bags labelled by counts: positive iff ``r`` points have ``low`` to ``high`` instances near them.
 
-    Negative bags have too few or too many near the others, so presence alone does not tell. Nor does the size
-    of a bag: it is drawn alike for both classes, and the rest of a bag lies far from all points.
+    Negative bags have too few or too many near the others, so presence alone does not tell. Nor does the
+    size of a bag: it is drawn alike for both classes, and the rest of a bag lies far from all points.
 
     Parameters
     ----------

@@ -19,9 +19,10 @@ class BoxEmbedding(BagEmbedding):
     where N(b) is the number of training instances in b. With ``kind="min"`` a box has one feature for
     "at least i points", i = 1, 2, ..., and the inner product estimates :math:`k_{\min}`. A linear machine
     on these features is a box kernel machine whose cost is linear in the number of bags; the boxes are
-    drawn in ``fit``, so bags may be mapped in any number of blocks. Of all boxes (``around="volume"``) it is
-    good for up to about ten features: in more, nearly all boxes lie around a few far instances, or no two bags
-    share one. There boxes from a subset serve: small ones, bounded in a few features, around any instance.
+    drawn in ``fit``, so bags may be mapped in any number of blocks. Of all boxes (``around="volume"``) it
+    is good for up to about ten features: in more, nearly all boxes lie around a few far instances, or no
+    two bags share one. There boxes from a subset serve: small ones, bounded in a few features, around any
+    instance.
 
     Cost: O(n_boxes * n_features) words of 64 points each; the result is a CSR matrix.
 

@@ -41,8 +41,8 @@ class PosteriorEmbedding(BagEmbedding):
         \frac{\langle K_p, T \rangle_F}{\lVert K_p \rVert_F \lVert T \rVert_F}, \qquad T = y y^T.
 
     For more than two classes T is the centred ideal kernel (1 where two labels are equal), for
-    numbers it is made from the centred targets. In the limit p = 0 the presence of a pattern decides, however
-    little of it there is; p may be given as 0. Powers of sums are not sums, so an instance has no
+    numbers it is made from the centred targets. In the limit p = 0 the presence of a pattern decides,
+    however little of it there is; p may be given as 0. Powers of sums are not sums, so an instance has no
     exact share of :math:`\psi^p`; instance scores come from leaving instances out.
 
     Cost: ``n_init`` fits of the mixture; :math:`O(n K^2)` for each p tried, without the n x n matrix.
@@ -62,9 +62,9 @@ class PosteriorEmbedding(BagEmbedding):
     n_init : int
         Seeds tried.
     combine : "best", "cv" or "all"
-        What becomes of the mixtures of all seeds. The one of highest alignment is kept (without labels, the one
-        that fits the instances best); or the one with which a linear machine is most accurate in five folds of
-        the training bags; or all of them, their :math:`\psi` side by side, with one p.
+        What becomes of the mixtures of all seeds. The one of highest alignment is kept (without labels,
+        the one that fits the instances best); or the one with which a linear machine is most accurate in
+        five folds of the training bags; or all of them, their :math:`\psi` side by side, with one p.
     random_state : int, RandomState or None
 
     Attributes
@@ -215,7 +215,7 @@ def _warn_if_elsewhere(mixture, bags: Bags) -> None:
     if len(share) >= 4 and used < max(1.5, len(share) / 10):
         warnings.warn(
             f"the training instances fall into {used:.0f} of {len(share)} components, the rest holds "
-            "unlabeled ones: are these scaled like the bags? Give them with the features that reach this step",
+            "unlabeled ones: are these scaled like the bags? Give them as they reach this step",
             UserWarning,
             stacklevel=3,
         )

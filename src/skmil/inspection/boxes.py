@@ -20,8 +20,8 @@ class BoxConcept:
     lower, upper : arrays (n_boxes, n_features)
         Corners in the units of the features; infinite where a box is free.
     weight : array (n_boxes,)
-        What a bag gains by an instance in the box: positive for attraction boxes, which it should hit, negative
-        for repulsion boxes, which it should miss.
+        What a bag gains by an instance in the box: positive for attraction boxes, which it should hit,
+        negative for repulsion boxes, which it should miss.
     names : list of str
         Of the features.
     """
@@ -65,7 +65,8 @@ def box_concept(model, n_boxes: int | None = 10) -> BoxConcept:
 
     Parameters
     ----------
-    model : fitted ``GMIL1``, ``GMIL2``, ``BoxWinnow``, or a pipeline that ends in one of them or in a linear
+    model : fitted ``GMIL1``, ``GMIL2``, ``BoxWinnow``, or a pipeline that ends in one of them or in a
+    linear
         machine (one with ``coef_``) behind a ``BoxEmbedding``; of two classes
         Steps before may be ``BagScaler`` (but for lengths of 1), whose scaling is undone.
     n_boxes : int, optional

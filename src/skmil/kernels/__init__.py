@@ -7,6 +7,7 @@ from skmil.kernels.graph import GraphKernel
 from skmil.kernels.isolation import IsolationKernel
 from skmil.kernels.marginalized import MarginalizedKernel
 from skmil.kernels.minimax import MinimaxKernel
+from skmil.kernels.repaired import Repaired
 from skmil.kernels.set import SetKernel
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "MinimaxKernel",
     "Normalized",
     "Power",
+    "Repaired",
     "Product",
     "SetKernel",
     "Sum",

@@ -197,8 +197,11 @@ class EmpiricalMap(_Derived):
     ----------
     kernel : BagKernel
     anchors : "train" or bags
-        The bags A_1 ... A_n: those of ``fit``, or given ones (training and test bags together make
-        it transductive).
+        The bags A_1 ... A_n: those of ``fit``, or given ones.
+    unlabeled : bags, "test" or None
+        Bags without labels, such as those to be predicted: the kernel is fitted on them too, and they are
+        further anchors ("transduction" in Tao et al. 2008). "test" stands for the test bags of a fold,
+        which ``cross_validate_bags`` puts in its place; elsewhere it means none.
 
     Attributes
     ----------
@@ -206,16 +209,23 @@ class EmpiricalMap(_Derived):
     features_ : array (training bags, anchors)
     """
 
-    def __init__(self, kernel, anchors="train"):
+    def __init__(self, kernel, anchors="train", unlabeled=None):
         self.kernel = kernel
         self.anchors = anchors
+        self.unlabeled = unlabeled
 
     def _fit(self, bags, y):
-        super()._fit(bags, y)
         given = isinstance(self.anchors, str)
         if given and self.anchors != "train":
             raise ValueError(f"anchors is {self.anchors!r}; give 'train' or bags")
-        self.anchors_ = bags if given else as_bags(self.anchors)
+        anchors = bags if given else as_bags(self.anchors)
+        if self.unlabeled is None or (isinstance(self.unlabeled, str) and self.unlabeled == "test"):
+            super()._fit(bags, y)
+        else:
+            more = as_bags(self.unlabeled)
+            super()._fit(Bags.concat([bags, more]), None)
+            anchors = Bags.concat([anchors, more])
+        self.anchors_ = anchors
         self.features_ = self._map(bags)
 
     def fit_transform(self, X, y=None, **fit_params):

@@ -40,8 +40,8 @@ class BoxKernel(BagKernel):
 
     A linear machine on top learns concepts such as "at least r of these regions are hit, or those
     others missed" (:math:`k_\wedge`) and "this region holds between t and z points" (:math:`k_{\min}`).
-    All but :math:`k_\vee` are positive semidefinite; :math:`k_{\wedge/\vee}` is the Tanimoto index of the two
-    sets of boxes. Estimates need not be, but for shared boxes.
+    All but :math:`k_\vee` are positive semidefinite; :math:`k_{\wedge/\vee}` is the Tanimoto index of the
+    two sets of boxes. Estimates need not be, but for shared boxes.
 
     All of these are #P-complete to compute. Each count is exact or off by a factor between 1 - epsilon and
     1 + epsilon with probability at least 1 - delta, for each entry on its own. For the ratio "and/or" the
@@ -63,9 +63,9 @@ class BoxKernel(BagKernel):
         "pairwise" samples boxes for each pair of bags and stops when sure; "shared" draws ``n_boxes`` boxes
         for the whole data set: positive semidefinite, no promise; "coverage" is the paper's own algorithm
         (Tables 3 to 5) for every entry, the slow reference, and "plain coverage" that of its Theorem 5 for
-        :math:`k_\wedge` and :math:`k_\vee`; "auto" takes for each entry the cheapest of the first three that
-        keeps the promise. The bits of an entry do not depend on threads, on the order of instances or on the block
-        it is computed in (on the latter only up to the promise where boxes are shared).
+        :math:`k_\wedge` and :math:`k_\vee`; "auto" takes for each entry the cheapest of the first three
+        that keeps the promise. The bits of an entry do not depend on threads, on the order of instances
+        or on the block it is computed in (on the latter only up to the promise where boxes are shared).
     epsilon, delta : float
         Relative error of a count, and the probability of missing it.
     power : float or "auto"
@@ -78,9 +78,9 @@ class BoxKernel(BagKernel):
     n_boxes : int
         Boxes of ``method="shared"``.
     around : "volume" or "instances"
-        Only for ``method="shared"``. Boxes are drawn around a training instance, which comes by the number of
-        boxes around it, so that every box counts the same; or all instances come alike. In many features
-        nearly all boxes lie around a few instances: then "instances" it must be.
+        Only for ``method="shared"``. Boxes are drawn around a training instance, which comes by the
+        number of boxes around it, so that every box counts the same; or all instances come alike. In many
+        features nearly all boxes lie around a few instances: then "instances" it must be.
     max_side : float, optional
         Largest side of a box, as a share of the range of the feature. Needs ``around="instances"``, as does
     max_features : int, optional
@@ -88,13 +88,13 @@ class BoxKernel(BagKernel):
         Boxes from such a subset are the authors' own proposal against overfitting.
     align : function (P, Q) -> (P', Q'), optional
         Coordinates for one pair of bags, as from a pairwise alignment of two sequences. It gets two bags as
-        arrays (points, features) of the features that reach the kernel, and returns two arrays of the aligned
-        points: one row or more each (points without a partner may be left out), any number of columns, the
-        same for both. The grid of ``grid`` is then fitted to these two arrays, for each pair anew: only
-        differences within the pair matter. A pair is always given in the same order, so the function need
-        not be symmetric, but it must be deterministic. ``diag`` is k(P, P) of a bag aligned with itself.
-        Counts on different grids differ in size, so take ``kind="and/or"`` or ``Normalized(...)``, whose
-        cosine takes all three counts from the coordinates of the pair.
+        arrays (points, features) of the features that reach the kernel, and returns two arrays of the
+        aligned points: one row or more each (points without a partner may be left out), any number of
+        columns, the same for both. The grid of ``grid`` is then fitted to these two arrays, for each pair
+        anew: only differences within the pair matter. A pair is always given in the same order, so the
+        function need not be symmetric, but it must be deterministic. ``diag`` is k(P, P) of a bag aligned
+        with itself. Counts on different grids differ in size, so take ``kind="and/or"`` or
+        ``Normalized(...)``, whose cosine takes all three counts from the coordinates of the pair.
     random_state : int, RandomState or None
 
     Attributes

@@ -49,8 +49,8 @@ class MarginalizedKernel(BagKernel):
         counts as much as its expected label is large, so that the one that decides is not drowned.
     label_density : "tent" or "sharp"
         For targets, :math:`p(c | x, h)`: the paper's tent around :math:`u_h`, so wide that the
-        expected label is never far from one half, or all of it at :math:`u_h`. The linear label kernel takes
-        the tent only.
+        expected label is never far from one half, or all of it at :math:`u_h`. The linear label kernel
+        takes the tent only.
     normalize : bool
         Divide by :math:`\sqrt{k(A, A)\, k(B, B)}`, as the paper does.
     gamma : float, "scale" or "median"

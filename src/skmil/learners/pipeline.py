@@ -15,8 +15,8 @@ from skmil.learners.base import leave_one_out
 class BagPipeline(Pipeline):
     """scikit-learn's ``Pipeline`` with ``score_instances`` and the learned attributes of its last step.
 
-    A step with a parameter ``unlabeled`` (more instances to learn from) gets it as the steps before it leave
-    it, like the training bags themselves.
+    A step with a parameter ``unlabeled`` (more instances to learn from) gets it as the steps before it
+    leave it, like the training bags themselves.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _routing() -> bool:
 
 @contextmanager
 def _carried(pipeline, X, y):
-    """While a pipeline is fitted, its unlabelled instances are where the steps before their own put them."""
+    """While a pipeline is fitted, unlabelled instances are where the steps before their own put them."""
     raw = {}
     for i, (name, step) in enumerate(pipeline.steps):
         more = getattr(step, "unlabeled", None)

@@ -63,7 +63,7 @@ def warn_if_diagonal(K: np.ndarray) -> None:
     typical = np.median(cosines[~np.eye(len(K), dtype=bool)])
     if typical < SIMILAR:
         warnings.warn(
-            f"each bag is similar only to itself (median cosine of two bags {typical:.0e}), so new bags get "
+            f"each bag is similar only to itself (median cosine of two bags {typical:.0e}): new bags get "
             "the label of the intercept; for box kernels use power='auto' or EmpiricalMap, else a wider "
             "kernel or Power(kernel, rho)",
             UserWarning,

@@ -1,4 +1,4 @@
-"""Winnow on boxes drawn at random (after Tao et al. 2008 and GMIL-1): readable concepts in many features."""
+"""Winnow on boxes drawn at random (after Tao et al. 2008 and GMIL-1): concepts of many features."""
 
 from skmil.kernels.box import BoxKernel
 from skmil.learners.gmil import GMIL1

@@ -1,8 +1,8 @@
 """Box counts of bags that are aligned pair by pair (Tao et al. 2008, end of section 8.3).
 
-Every pair of bags has coordinates of its own, so it has a grid of its own too: one over the aligned points of
-both bags. What is compared with each other must be counted in one grid, so the cosine of a pair takes the
-counts of either bag alone from the coordinates of that pair.
+Every pair of bags has coordinates of its own, so it has a grid of its own too: one over the aligned
+points of both bags. What is compared with each other must be counted in one grid, so the cosine of a pair
+takes the counts of either bag alone from the coordinates of that pair.
 """
 
 import numpy as np

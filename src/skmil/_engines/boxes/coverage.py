@@ -1,8 +1,8 @@
 """The paper's own algorithms, Tables 3, 4 and 5 (Tao, Scott, Vinodchandran, Osugi & Mueller, PAMI 2008).
 
 Word for word, compiled: the reference that the fast engine is measured against. Every entry, the diagonal
-too, is counted by them. A box is drawn in all its dimensions, a membership test stops at the first dimension
-that fails. Beside them the coverage algorithm of Theorem 5, which Table 3 is to be faster than.
+too, is counted by them. A box is drawn in all its dimensions, a membership test stops at the first
+dimension that fails. Beside them the coverage algorithm of Theorem 5, which Table 3 is to be faster than.
 """
 
 import math
@@ -24,7 +24,7 @@ def trials(n_p: int, n_q: int, kind: int, epsilon: float, delta: float) -> int:
 
 
 def plain_trials(n_p: int, n_q: int, epsilon: float, delta: float) -> int:
-    """Sample size of Theorem 5, with the number of sets B(p ^ q), or B(p) where ``n_q`` is 0, for its n^2."""
+    """Sample size of Theorem 5; its n^2 is the number of sets B(p ^ q), or B(p) where ``n_q`` is 0."""
     return math.ceil(4 * n_p * max(n_q, 1) * math.log(2 / delta) / epsilon**2)
 
 

@@ -12,9 +12,9 @@ whatever boxes were drawn. :math:`k_{\min}` has min(|P_b|, |Q_b|) in place of th
 the inner product of thermometer codes and so positive semidefinite too.
 
 *Boxes from a subset* (the remedy of section 8.3 of the paper): an instance is drawn uniformly from D, then
-some of the features, then in each of these an interval around the instance, uniform among those that are not
-longer than a bound; the other features are free. With F the boxes that can come and |F(p)| those around p,
-the same sums estimate
+some of the features, then in each of these an interval around the instance, uniform among those that are
+not longer than a bound; the other features are free. With F the boxes that can come and |F(p)| those
+around p, the same sums estimate
 
 .. math::
     \sum_{b \in F} \nu(b)\, 1[P_b \ne \emptyset]\, 1[Q_b \ne \emptyset], \qquad

@@ -33,8 +33,8 @@ class AnnealedSVM(BinaryBagClassifier):
     .. math:: \min_{w, b, p} \tfrac12 |w|^2 + C \sum \text{expected loss} - T \cdot \text{entropy of } p
 
     while the temperature T falls from ``start_temperature`` C by ``cooling`` to 0. Without annealing it is
-    the heuristic that starts, and stays, at T = 0. A bag's decision value is the largest of its instances', or
-    their mean (``pooling``).
+    the heuristic that starts, and stays, at T = 0. A bag's decision value is the largest of its
+    instances', or their mean (``pooling``).
 
     =============  ====================================================  ===================
     assumption     what is hidden in a positive bag                      annealed / at T = 0
@@ -72,14 +72,15 @@ class AnnealedSVM(BinaryBagClassifier):
     cooling : float
         The temperature is divided by this, more than 1.
     positive_share : float, array, function, "cv" or None
-        Only for "labels". The share of positive instances to expect in a positive bag; one for each training
-        bag, as an array or as a function of a bag (an array of instances), which also serves where a search
-        splits the bags; "cv" chooses one among 0.1, ..., 1 by three-fold cross-validation on them.
+        Only for "labels". The share of positive instances to expect in a positive bag; one for each
+        training bag, as an array or as a function of a bag (an array of instances), which also serves
+        where a search splits the bags; "cv" chooses one among 0.1, ..., 1 by three-fold cross-validation
+        on them.
     share_cost : float
         C_y, the price of another share than the expected one.
     n_positive : int
-        Instances of a positive bag that are positive at least, or its witnesses; all of a smaller bag. Not for
-        "convex".
+        Instances of a positive bag that are positive at least, or its witnesses; all of a smaller bag.
+        Not for "convex".
     pooling : "max" or "mean"
         What becomes of the numbers of the instances of a bag. The mean is for bags most of which is
         positive: then the largest of many numbers says little.
@@ -100,9 +101,10 @@ class AnnealedSVM(BinaryBagClassifier):
     objective_ : float
         What was reached, without the entropy term.
     history_ : dict of arrays
-        One entry per alternation: temperature; objective and entropy of the p that the w-step was made for, so
-        that the free energy ``objective - temperature * entropy * m`` (m the instances of positive bags) never
-        rises at one temperature, up to the accuracy of the w-step; changes (instances whose label turned).
+        One entry per alternation: temperature; objective and entropy of the p that the w-step was made
+        for, so that the free energy ``objective - temperature * entropy * m`` (m the instances of
+        positive bags) never rises at one temperature, up to the accuracy of the w-step; changes
+        (instances whose label turned).
     instance_probability_ : list of arrays
         p for each training bag of positive weight; zeros in negative ones.
     witness_ : array
