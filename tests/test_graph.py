@@ -81,9 +81,10 @@ def test_the_relevant_distance_of_texts(as_sparse):
     k = GraphKernel(threshold=1.2, gamma=0.3, metric="relevant")
     truth = naive.gram(X, X, lambda A, B: naive.relevant_graph_kernel(A, B, 0.3, 1.2))
     assert_allclose(k(given), truth, rtol=1e-9)
-    d2 = [naive.relevant_distance(x, y) ** 2 for i, x in enumerate(bags.instances) for y in
-    bags.instances[:i]] assert_allclose(GraphKernel(metric="relevant").fit(given).gamma_, 1 /
-    np.median(d2), rtol=1e-9) with pytest.raises(ValueError, match="give a number or 'median'"):
+    rows = bags.instances
+    d2 = [naive.relevant_distance(x, y) ** 2 for i, x in enumerate(rows) for y in rows[:i]]
+    assert_allclose(GraphKernel(metric="relevant").fit(given).gamma_, 1 / np.median(d2), rtol=1e-9)
+    with pytest.raises(ValueError, match="give a number or 'median'"):
         GraphKernel(gamma="scale", metric="relevant").fit(given)
     with pytest.raises(ValueError, match="metric is 'cosine'"):
         GraphKernel(metric="cosine").fit(given)(given)
