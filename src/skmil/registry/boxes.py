@@ -13,7 +13,7 @@ from skmil.registry.method import Method
 _REGIONS = "enough regions are hit, or missed, by some instance"
 # Which boxes: short or long sides, few features or all of them.
 _SUBSET_GRID: dict[str, list] = {
-    "boxes__max_side": [0.1, 0.25, 0.5, 1.0],
+    "boxes__max_side": [0.25, 0.5, 1.0],
     "boxes__max_features": [2, 4, None],
 }
 
@@ -81,7 +81,7 @@ BOX_METHODS = [
         "Scott et al. 2005; Tao et al. 2008",
         _REGIONS,
         lambda: BoxWinnow(random_state=0),
-        grid={"max_side": [0.1, 0.25, 0.5, 1.0], "max_features": [2, 4, None]},
+        grid={"max_side": [0.25, 0.5, 1.0], "max_features": [2, 4, None]},
     ),
     Method(
         "GMIL-1",
