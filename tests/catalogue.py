@@ -42,6 +42,7 @@ from skmil.learners import (
     BagSVC,
     BagSVR,
     BallBoost,
+    BoxWinnow,
     CalibratedBagClassifier,
     CitationKNN,
     CitationKNNRegressor,

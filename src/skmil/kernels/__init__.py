@@ -21,8 +21,8 @@ __all__ = [
     "MinimaxKernel",
     "Normalized",
     "Power",
-    "Repaired",
     "Product",
+    "Repaired",
     "SetKernel",
     "Sum",
 ]

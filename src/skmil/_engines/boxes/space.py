@@ -79,6 +79,7 @@ class Space:
         lower, upper = self.cells(thresholds)
         if self.grid is not None:
             return self.grid.edges(lower, upper)
+        assert self.ends is not None, "either a grid or ends"
         smallest, largest = self.ends
         return np.where(lower <= smallest, -np.inf, lower), np.where(upper >= largest, np.inf, upper)
 
