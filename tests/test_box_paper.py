@@ -11,9 +11,9 @@ from skmil import Bags
 from skmil._engines.boxes.counter import far_apart
 from skmil._engines.boxes.coverage import count_coverage
 from skmil._engines.boxes.pairwise import AND, MIN, OR
-from skmil.datasets import load_musk1
+from skmil.datasets import load_musk1, make_profiles
 from skmil.inspection import spectrum
-from skmil.kernels import BoxKernel, Normalized, Power
+from skmil.kernels import BoxKernel, Normalized, Power, ProfileAlignment
 from skmil.kernels.box import count
 from skmil.learners import BagSVC
 from skmil.preprocessing import BagGrid
@@ -193,3 +193,35 @@ class TestDominance:
             model.fit(X[::4], y[::4])
         tamed = BagSVC(BoxKernel(epsilon=0.5, power="auto", random_state=0), C=1e10)
         assert tamed.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7
+
+
+class TestProfiles:
+    """Pairwise alignment end to end: an aligner, a grid for each pair, a machine."""
+
+    def test_the_best_shift_is_that_of_a_slow_search(self):
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            P = np.column_stack([7 + np.arange(9), rng.normal(size=(9, 2))])
+            Q = np.column_stack([90 + np.arange(7), rng.normal(size=(7, 2))])
+            a, b = ProfileAlignment()(P, Q)
+            spread = np.vstack([P, Q]).std(axis=0)[1:]
+            costs = {}
+            for shift in range(-6, 9):
+                pairs = [(i, i - shift) for i in range(9) if 0 <= i - shift < 7]
+                if len(pairs) >= 3:
+                    d = [np.sum(((P[i, 1:] - Q[j, 1:]) / spread) ** 2) for i, j in pairs]
+                    costs[shift] = np.mean(d)
+            assert b[0, 0] == min(costs, key=costs.get) and a[0, 0] == 0
+            assert_array_equal(b[:, 1:], Q[:, 1:])
+
+    def test_aligned_kernels_learn_what_absolute_positions_do_not_tell(self):
+        made = make_profiles(60, random_state=0)
+        X, y = made.data, made.target
+        for align, least, most in ((ProfileAlignment(), 0.9, 1.0), (None, 0.0, 0.75)):
+            kernel = BoxKernel("and/or", align=align, epsilon=0.3, random_state=0)
+            score = BagSVC(kernel, C=1e4).fit(X[:40], y[:40]).score(X[40:], y[40:])
+            assert least <= score <= most
+
+    def test_too_short_sequences_are_refused(self):
+        with pytest.raises(ValueError, match="cannot hold motif and mark"):
+            make_profiles(length=(10, 12))

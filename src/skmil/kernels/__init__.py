@@ -1,6 +1,7 @@
 """Kernels on bags: bag x bag -> number."""
 
 from skmil._engines.pairs import InstanceKernel
+from skmil.kernels.alignment import ProfileAlignment
 from skmil.kernels.base import BagKernel, EmpiricalMap, Normalized, Power, Product, Sum
 from skmil.kernels.box import BoxKernel
 from skmil.kernels.graph import GraphKernel
@@ -22,6 +23,7 @@ __all__ = [
     "Normalized",
     "Power",
     "Product",
+    "ProfileAlignment",
     "Repaired",
     "SetKernel",
     "Sum",
