@@ -134,7 +134,7 @@ CLASSIFIERS = [
     SIL(SVC(gamma=0.5)),
     AnnealedSVM(gamma=0.5, C=10.0),
     AnnealedSVM("witness", gamma=0.5, C=10.0),
-    AnnealedSVM(gamma=0.5, C=10.0, pooling="mean", n_positive=2),
+    AnnealedSVM("witness", gamma=0.5, C=10.0, n_positive=2),
     InstanceLabelSVM(gamma=0.5, C=10.0),
     WitnessSVM(kernel="linear"),
     MICA(gamma=0.5, C=10.0),

@@ -83,7 +83,7 @@ def toy_page(table, results, out):
     figure, ax = axes(11, 4, 2)
     for k, value in enumerate(("bag error", "instance error")):
         for m in CURVES:
-            fractions = sorted({r["fraction"] for r in results})
+            fractions = sorted({r["fraction"] for r in results if r["method"] == m})
             means = [
                 np.mean([r[value] for r in results if r["method"] == m and r["fraction"] == f])
                 for f in fractions

@@ -82,7 +82,8 @@ def _curves(axis, results) -> None:
             label=f"mechanism {mechanism}",
         )
     axis.set(xlabel="p", ylabel="alignment / its maximum", ylim=(0.5, 1.02))
-    axis.legend()
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend()
 
 
 def _order(results) -> str:
