@@ -16,7 +16,7 @@ ERRORS = ("error", "false positive", "false negative")
 
 
 def protein_tasks(table, data):
-    """Each method, draw of bags and held-out positive; slow methods for one draw only."""
+    """Each method, draw of bags and held-out positive; slow methods for one draw and few positives."""
     s = table.settings
     return [
         {"method": m, **power, "draw": d, "positive": r}
@@ -24,7 +24,7 @@ def protein_tasks(table, data):
         for m in table.methods
         for power in _powers(table, m)
         for d in range(1 if m in s["slow"] else s["draws"])
-        for r in range(s["rounds"])
+        for r in range(s["slow_rounds"] if m in s["slow"] else s["rounds"])
     ]
 
 
