@@ -232,7 +232,7 @@ REGISTRY: dict[str, Method] = {
             "learned: from one witness (small p) to the majority (large p)",
             lambda: _scaled(
                 ppmm=PosteriorEmbedding(n_init=20, combine="all", random_state=0),
-                svm=SVC(C=10.0, kernel="poly", degree=1, gamma="auto"),
+                svm=SVC(C=10.0, kernel="poly", degree=1),
             ),
             lambda: _scaled(
                 ppmm=PosteriorEmbedding(n_init=20, combine="all", random_state=0),
