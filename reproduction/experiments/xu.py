@@ -56,15 +56,11 @@ def speaker_parts(y, share: float) -> tuple[np.ndarray, ...]:
 
 def _best_on(name: str, X, y, train, valid):
     """The method with the parameters of a few that are best on the validation bags."""
-    few = {"ISK": {"n_cells": [64, 256]}, "miFV": {"n_components": [2, 8]}}.get(
-        name, {"C": [1.0, 10.0, 100.0]}
-    )
-    (parameter, values), scores = next(iter(few.items())), []
+    few: dict[str, dict[str, list]] = {"ISK": {"n_cells": [64, 256]}, "miFV": {"n_components": [2, 8]}}
+    ((parameter, values),) = few.get(name, {"C": [1.0, 10.0, 100.0]}).items()
     with searching():
-        for v in values:
-            scores.append(
-                skmil.method(name, **{parameter: v}).fit(X[train], y[train]).score(X[valid], y[valid])
-            )
+        models = [skmil.method(name, **{parameter: v}).fit(X[train], y[train]) for v in values]
+        scores = [model.score(X[valid], y[valid]) for model in models]
     return skmil.method(name, **{parameter: values[int(np.argmax(scores))]})
 
 
