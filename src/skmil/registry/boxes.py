@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 from skmil.embeddings import BoxEmbedding
 from skmil.kernels import BoxKernel, EmpiricalMap
 from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, BoxWinnow, WideLinearSVC
-from skmil.registry.method import Method
+from skmil.registry.entry import Method
 
 _REGIONS = "enough regions are hit, or missed, by some instance"
 # Which boxes: short or long sides, few features or all of them.

@@ -40,7 +40,7 @@ from skmil.learners import (
 )
 from skmil.preprocessing import BagScaler
 from skmil.registry.boxes import BOX_METHODS
-from skmil.registry.method import TASKS, Grid, Method
+from skmil.registry.entry import TASKS, Grid, Method
 
 __all__ = ["REGISTRY", "TASKS", "Grid", "Method"]
 
