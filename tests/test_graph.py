@@ -70,3 +70,21 @@ def test_explains_exactly(toy):
 def test_bad_threshold(bags, tau):
     with pytest.raises(ValueError, match="give 'mean' or a distance"):
         GraphKernel(tau, gamma=1.0)(bags)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_the_relevant_distance_of_texts(as_sparse):
+    rng = np.random.default_rng(0)
+    X = [rng.integers(1, 4, (m, 8)) * (rng.random((m, 8)) < 0.3).astype(float) for m in (1, 3, 4)]
+    bags = Bags.from_list(X)
+    given = Bags(sparse.csr_matrix(bags.instances), bags.offsets) if as_sparse else bags
+    k = GraphKernel(threshold=1.2, gamma=0.3, metric="relevant")
+    truth = naive.gram(X, X, lambda A, B: naive.relevant_graph_kernel(A, B, 0.3, 1.2))
+    assert_allclose(k(given), truth, rtol=1e-9)
+    rows = bags.instances
+    d2 = [naive.relevant_distance(x, y) ** 2 for i, x in enumerate(rows) for y in rows[:i]]
+    assert_allclose(GraphKernel(metric="relevant").fit(given).gamma_, 1 / np.median(d2), rtol=1e-9)
+    with pytest.raises(ValueError, match="give a number or 'median'"):
+        GraphKernel(gamma="scale", metric="relevant").fit(given)
+    with pytest.raises(ValueError, match="metric is 'cosine'"):
+        GraphKernel(metric="cosine").fit(given)(given)

@@ -104,8 +104,8 @@ class BagGrid(_BagTransformer):
 
     Parameters
     ----------
-    factor : float
-        Usually a power of ten: how many digits count.
+    factor : float or array (n_features,)
+        Usually a power of ten: how many digits count, of all features or of each.
     levels : int, optional
         Instead of ``factor``: stretch every feature to this many steps between its extremes.
 
@@ -138,11 +138,33 @@ class BagGrid(_BagTransformer):
             spread = high - low
             self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
         else:
-            if not self.factor > 0:
-                raise ValueError(f"factor is {self.factor!r}; give a positive number")
-            self.factor_ = np.full(X.shape[1], float(self.factor))
+            factor = np.asarray(self.factor, dtype=float)
+            if factor.ndim and factor.shape != (X.shape[1],):
+                raise ValueError(
+                    f"factor has the shape {factor.shape}; give one number, or one for each of the "
+                    f"{X.shape[1]} features"
+                )
+            if not (factor > 0).all():
+                raise ValueError(f"factor is {self.factor!r}; give positive numbers")
+            self.factor_ = np.full(X.shape[1], factor)
         self.low_ = np.rint(low * self.factor_)
         self.s_ = (np.rint(high * self.factor_) - self.low_).astype(np.int64) + 2
+
+    def inverse_transform(self, X) -> Bags:
+        """The middle of each cell in the units of the features; the first and the last lie just outside."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False).to_dense()
+        return bags.with_instances((bags.instances + self.low_ - 1) / self.factor_)
+
+    def edges(self, lower, upper) -> tuple[np.ndarray, np.ndarray]:
+        """Where boxes of cells, given by their corners, begin and end in the units of the features.
+
+        A box that reaches the first or the last cell is unbounded there.
+        """
+        below, above = (
+            (c + self.low_ - 1 + half) / self.factor_ for c, half in ((lower, -0.5), (upper, 0.5))
+        )
+        return np.where(lower <= 0, -np.inf, below), np.where(upper >= self.s_, np.inf, above)
 
     def _transform(self, bags):
         X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1

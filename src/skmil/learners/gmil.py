@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from skmil._engines.boxes.space import default_grid
 from skmil._threads import slices
-from skmil.kernels.box import LEVELS
 from skmil.learners.base import BinaryBagClassifier
-from skmil.preprocessing import BagGrid
 
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
@@ -51,6 +50,8 @@ class GMIL1(BinaryBagClassifier):
         Number of boxes of each group, relative to all.
     hit_, missed_ : arrays (groups,)
         Log weights of both attributes.
+    mistakes_ : array (n_iter_,)
+        Mistakes in each round through the training bags.
     n_iter_ : int
 
     Notes
@@ -98,12 +99,11 @@ class GMIL1(BinaryBagClassifier):
         return self
 
     def _fit(self, bags, y, w):
-        if not self.alpha > 1 or not self.theta > 0 or not 1 <= self.n_clusters <= 60:
-            raise ValueError("alpha must be larger than 1, theta positive, n_clusters from 1 to 60")
+        self._check_winnow()
+        if not 1 <= self.n_clusters <= 60:
+            raise ValueError(f"n_clusters is {self.n_clusters!r}; give a number from 1 to 60")
         bags = bags.to_dense()
-        whole = (bags.instances == np.rint(bags.instances)).all()
-        auto = BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
-        self.grid_ = (auto if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
+        self.grid_ = (default_grid(bags) if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
         points = self.grid_.transform(bags).instances
         n_points = len(np.unique(points, axis=0))
         clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state)
@@ -113,6 +113,10 @@ class GMIL1(BinaryBagClassifier):
         self.size_ = np.exp(size - size.max())
         self.size_ /= self.size_.sum()
         self._winnow(self._merge(self._attributes(bags)), y, w)
+
+    def _check_winnow(self) -> None:
+        if not self.alpha > 1 or not self.theta > 0:
+            raise ValueError(f"alpha is {self.alpha!r} and theta {self.theta!r}; give more than 1 and 0")
 
     def _cuts(self, centers: np.ndarray) -> list[np.ndarray]:
         """Values of each feature at which boxes are told apart: those of all representatives."""
@@ -139,6 +143,7 @@ class GMIL1(BinaryBagClassifier):
 
     def _winnow(self, active: np.ndarray, y: np.ndarray, w: np.ndarray) -> None:
         self.hit_, self.missed_ = np.zeros(len(self.size_)), np.zeros(len(self.size_))
+        counted: list[int] = []
         for n_iter in range(1, self.max_iter + 1):
             self.n_iter_, mistakes = n_iter, 0
             for a, label, weight in zip(active, y, w, strict=True):
@@ -148,8 +153,10 @@ class GMIL1(BinaryBagClassifier):
                     self.hit_[a] = np.clip(self.hit_[a] + step, -300, 300)
                     self.missed_[~a] = np.clip(self.missed_[~a] + step, -300, 300)
                     mistakes += 1
+            counted.append(mistakes)
             if not mistakes:
                 break
+        self.mistakes_ = np.array(counted)
 
     def _scores(self, active: np.ndarray) -> np.ndarray:
         """Log of the weighted sum over theta; the border itself, up to rounding, counts as positive."""

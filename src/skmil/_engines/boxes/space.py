@@ -13,12 +13,18 @@ The continuous limit is the same space with other ends.
 """
 
 from collections import namedtuple
+from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.base import clone
 
 from skmil._jit import njit
 from skmil._random import mix
 from skmil.bags import Bags
+from skmil.preprocessing import BagGrid
+
+MARGIN = 0.05  # of the range of a feature, on both sides, in the continuous limit
+LEVELS = 100  # steps of the default grid where features are not integers
 
 Table = namedtuple("Table", ["z", "logz", "volume", "offsets", "key"])
 Table.__doc__ = """Bags as the counting engine sees them.
@@ -28,6 +34,72 @@ volume : (N,) log |B(p)|
 offsets : (n + 1,) where bags are cut
 key : (n,) one 64-bit fingerprint per bag that knows its points but not their order
 """
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where corners of boxes may lie, and the way of bags into it.
+
+    Parameters
+    ----------
+    grid : BagGrid or None
+        The fitted discretisation; None in the continuous limit, where instances are clipped to ``ends``.
+    low, high : ends of the space of corners, per feature
+    ends : (smallest, largest) training values, per feature; None on a grid
+    order : of the 2d coordinates
+    """
+
+    grid: BagGrid | None
+    low: np.ndarray
+    high: np.ndarray
+    ends: tuple[np.ndarray, np.ndarray] | None
+    order: np.ndarray
+
+    @classmethod
+    def over(cls, bags: Bags, grid) -> "Space":
+        """The space of dense bags; ``grid`` is "auto", a BagGrid or None, as in ``BoxKernel``."""
+        order = np.arange(2 * bags.n_features)
+        if grid is None:
+            low, high = bags.instances.min(axis=0), bags.instances.max(axis=0)
+            margin = MARGIN * np.where(high > low, high - low, 1.0)
+            return cls(None, low - margin, high + margin, (low, high), order)
+        fitted = clone(default_grid(bags) if isinstance(grid, str) else grid).fit(bags)
+        return cls(fitted, -np.ones(bags.n_features), fitted.s_ + 1.0, None, order)
+
+    def table(self, bags: Bags) -> Table:
+        """The bags as the engine sees them."""
+        if self.ends is not None:
+            bags = bags.with_instances(np.clip(bags.instances, *self.ends))
+        elif self.grid is not None:
+            bags = self.grid.transform(bags)
+        return table(bags, self.low, self.high, self.order)
+
+    def corners(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corners of boxes, in the units of the bags; infinite where they bound nothing."""
+        lower, upper = self.cells(thresholds)
+        if self.grid is not None:
+            return self.grid.edges(lower, upper)
+        assert self.ends is not None, "either a grid or ends"
+        smallest, largest = self.ends
+        return np.where(lower <= smallest, -np.inf, lower), np.where(upper >= largest, np.inf, upper)
+
+    def cells(self, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corners of boxes in this space: cells of the grid where there is one."""
+        d = len(self.low)
+        t = np.empty_like(thresholds)
+        t[:, self.order] = thresholds
+        lower, upper = self.low + t[:, :d], self.high - t[:, d:]
+        return (lower, upper) if self.grid is None else (np.ceil(lower), np.floor(upper))
+
+    def ordered(self, T: Table) -> "Space":
+        """The same space with the most selective coordinates first; ``T`` is a table of it as it is."""
+        return replace(self, order=selective_first(T.z))
+
+
+def default_grid(bags: Bags) -> BagGrid:
+    """Integers as they are; the range of other features in 100 steps."""
+    whole = (bags.instances == np.rint(bags.instances)).all()
+    return BagGrid(factor=1.0) if whole else BagGrid(levels=LEVELS)
 
 
 def lengths(X: np.ndarray, low, high) -> np.ndarray:
