@@ -18,14 +18,25 @@ from skmil.records import Record
 from skmil.registry import Grid, find
 
 TRANSDUCTION = " (transduction)"
+# Rows that are a registered method with other parameters.
+VARIANTS = {" (T0 = 0)": {"start_temperature": None}}
+
+
+def base_of(name: str) -> tuple[str, dict]:
+    """The registered method of a row, and the parameters that make it a variant."""
+    for suffix, parameters in VARIANTS.items():
+        if name.endswith(suffix):
+            return name.removesuffix(suffix), parameters
+    return name, {}
 
 
 def build(table: Table, name: str, data: str, bags):
     """The estimator of a cell; in transduction the kernel and its map see all bags, without labels."""
-    base = name.removesuffix(TRANSDUCTION)
     overrides = table.overrides.get(f"{name} / {data}", {})
+    base = name.removesuffix(TRANSDUCTION)
     if base == name:
-        return skmil.method(base, **overrides)
+        base, variant = base_of(name)
+        return skmil.method(base, **variant, **overrides)
     model = skmil.method(base, anchors=bags, **overrides)
     return model.set_params(kernel__kernel=Sliced(model.kernel.kernel, data))
 
@@ -36,7 +47,7 @@ def grid_of(table: Table, name: str, data: str) -> Grid:
         return {}
     base = name.removesuffix(TRANSDUCTION)
     own = table.grids.get(f"{name} / {data}", table.grids.get(name))
-    grid = find(base).grid if own is None else own
+    grid = find(base_of(base)[0]).grid if own is None else own
     if base == name:
         return grid
     assert isinstance(grid, dict), "the grids of kernels with a map have no alternatives"
@@ -111,7 +122,7 @@ def settings_today(table: Table, name: str, data: str) -> Settings:
 
 def revision_of(name: str) -> str:
     """The revision of the method of a row."""
-    return str(find(name.removesuffix(TRANSDUCTION)).revision)
+    return str(find(base_of(name.removesuffix(TRANSDUCTION))[0]).revision)
 
 
 def current(table: Table, records: Iterable[Record]) -> list[Record]:

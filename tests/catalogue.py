@@ -21,6 +21,7 @@ from skmil.kernels import (
     MinimaxKernel,
     Normalized,
     Power,
+    Repaired,
     SetKernel,
 )
 from skmil.learners import (
@@ -41,6 +42,7 @@ from skmil.learners import (
     BagSVC,
     BagSVR,
     BallBoost,
+    BoxWinnow,
     CalibratedBagClassifier,
     CitationKNN,
     CitationKNNRegressor,
@@ -77,6 +79,13 @@ KERNELS = [
     EmbeddingKernel(MeanEmbedding()),
     SetKernel(gamma=0.5) + MinimaxKernel(),
     SetKernel(gamma=0.5) * MinimaxKernel(),
+    GraphKernel(metric="relevant"),
+    Normalized(BoxKernel(epsilon=0.3, random_state=0)),
+    BoxKernel(
+        method="shared", n_boxes=100, around="instances", max_side=0.5, max_features=2, random_state=0
+    ),
+    Repaired(Power(SetKernel(gamma=0.5), rho=3.0)),
+    Repaired(SetKernel(gamma=0.5), "shift"),
 ]
 
 # Not positive semidefinite by nature, so the eigenvalue law does not apply.
@@ -85,6 +94,7 @@ INDEFINITE = (Power,)
 EMBEDDINGS = [
     BoxEmbedding(n_boxes=100, random_state=0),
     BoxEmbedding("min", n_boxes=50, random_state=0),
+    BoxEmbedding(n_boxes=50, around="instances", max_side=0.5, max_features=2, random_state=0),
     MilesEmbedding(gamma=0.5),
     MeanEmbedding(),
     MinMaxEmbedding(),
@@ -95,6 +105,7 @@ EMBEDDINGS = [
     FisherEmbedding(random_state=0),
     PosteriorEmbedding(3, n_init=2, random_state=0),
     PosteriorEmbedding(2, "diag", p=0.5, n_init=1, random_state=0),
+    PosteriorEmbedding(3, n_init=2, combine="all", random_state=0),
 ]
 
 PREPROCESSORS = [BagScaler(), BagScaler("robust", equal_bags=True), BagGrid(factor=10.0)]
@@ -102,6 +113,7 @@ PREPROCESSORS = [BagScaler(), BagScaler("robust", equal_bags=True), BagGrid(fact
 CLASSIFIERS = [
     GMIL1(n_clusters=6, random_state=0),
     GMIL2(n_clusters=6, random_state=0),
+    BoxWinnow(n_boxes=50, random_state=0),
     BagSVC(BoxKernel(epsilon=0.3, power=0.2, random_state=0), C=100.0),
     DD(max_starts=10, random_state=0),
     EMDD(max_starts=10, random_state=0),
@@ -122,6 +134,7 @@ CLASSIFIERS = [
     SIL(SVC(gamma=0.5)),
     AnnealedSVM(gamma=0.5, C=10.0),
     AnnealedSVM("witness", gamma=0.5, C=10.0),
+    AnnealedSVM("witness", gamma=0.5, C=10.0, n_positive=2),
     InstanceLabelSVM(gamma=0.5, C=10.0),
     WitnessSVM(kernel="linear"),
     MICA(gamma=0.5, C=10.0),
@@ -153,6 +166,7 @@ EXPECTED_FAILURES = {
     "CCE": dict.fromkeys(_WEIGHTS, _START),
     "CitationKNN": {**dict.fromkeys(_WEIGHTS, _TWINS), "check_class_weight_classifiers": _ABSENT},
     "CitationKNNRegressor": dict.fromkeys(_WEIGHTS, _TWINS),
+    "BoxWinnow": dict.fromkeys(_WEIGHTS, _ONLINE),
     "GMIL1": dict.fromkeys(_WEIGHTS, _ONLINE),
     "GMIL2": dict.fromkeys(_WEIGHTS, _ONLINE),
     "TLC": dict.fromkeys(_WEIGHTS, _RATIOS),

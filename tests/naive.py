@@ -104,9 +104,10 @@ def label_objective(p, e, T, share=0.0, share_cost=0.0):
     return float(np.dot(p, e) + T * entropy + share_cost * (sum(p) - share * len(p)) ** 2)
 
 
-def best_hard_labels(e, share=0.0, share_cost=0.0):
-    """The cheapest of all labels with at least one positive, tried one by one."""
-    every = [np.array(p, float) for p in itertools.product([0, 1], repeat=len(e)) if any(p)]
+def best_hard_labels(e, share=0.0, share_cost=0.0, least=1):
+    """The cheapest of all labels with at least so many positives, tried one by one."""
+    enough = min(least, len(e))
+    every = [np.array(p, float) for p in itertools.product([0, 1], repeat=len(e)) if sum(p) >= enough]
     return min(every, key=lambda p: label_objective(p, e, 0.0, share, share_cost))
 
 
@@ -298,3 +299,50 @@ def box_counts(P, Q, s):
         "or": sum(p > 0 or q > 0 for p, q in counts),
         "min": sum(min(p, q) for p, q in counts),
     }
+
+
+def local_box_kernel(bags, s, n_features, kind):
+    """Sum over boxes that bound so many features of the mean of 1 / |F(p)| over the points p inside."""
+    points, d = np.vstack(bags), len(s)
+    subsets = list(itertools.combinations(range(d), n_features))
+    K = np.zeros((len(bags), len(bags)))
+    for subset in subsets:
+        for box in boxes([s[k] for k in subset]):
+
+            def within(p, box=box, subset=subset):
+                return all(a <= p[k] <= b for k, (a, b) in zip(subset, box, strict=True))
+
+            held = [p for p in points if within(p)]
+            if not held:
+                continue
+            around = [np.prod([(p[k] + 1) * (s[k] - p[k] + 1) for k in subset]) for p in held]
+            weight = np.mean([1 / n for n in around]) / len(subsets)
+            inside = np.array([sum(within(p) for p in b) for b in bags])
+            inside = inside if kind == "min" else (inside > 0).astype(int)
+            K += weight * np.minimum.outer(inside, inside)
+    return K
+
+
+def repaired(K, repair):
+    """A symmetric matrix without negative eigenvalues, one eigenvector at a time."""
+    values, vectors = np.linalg.eigh(K)
+    f = {"clip": np.maximum(values, 0), "flip": np.abs(values), "shift": values - min(values.min(), 0)}[
+        repair
+    ]
+    return sum(v * np.outer(u, u) for v, u in zip(f, vectors.T, strict=True))
+
+
+def relevant_graph_kernel(A, B, gamma, tau):
+    """miGraph with the distance of eq. 15 of Xu, Ting & Zhou for edges and RBF."""
+
+    def weights(bag):
+        D = np.array([[relevant_distance(x, y) for y in bag] for x in bag])
+        return [1 / sum(i == j or D[i, j] < tau for j in range(len(bag))) for i in range(len(bag))]
+
+    u, v = weights(A), weights(B)
+    total = sum(
+        p * q * np.exp(-gamma * relevant_distance(a, b) ** 2)
+        for a, p in zip(A, u, strict=True)
+        for b, q in zip(B, v, strict=True)
+    )
+    return total / (sum(u) * sum(v))

@@ -317,3 +317,53 @@ def test_plot_of_the_trace(small):
     with pytest.raises(ValueError, match="estimators_"):
         plot_annealing(three)
     assert len(plot_annealing(three.estimators_[0])) == 2
+
+
+@pytest.mark.parametrize("assumption", ["labels", "witness"])
+def test_the_free_energy_never_rises_at_one_temperature(small, assumption):
+    """Objective and entropy are of the same p."""
+    X, y = small
+    h = AnnealedSVM(assumption, C=10.0, gamma=0.5, tol=1e-5).fit(X, y).history_
+    m = X.sizes[y > 0].sum()
+    free = h["objective"] - h["temperature"] * h["entropy"] * m
+    same = np.diff(h["temperature"]) == 0
+    assert same.sum() > 20
+    rises = np.diff(free)[same] / np.abs(free).max()
+    assert rises.max() < 2e-3  # the accuracy of the w-step while it is warm
+
+
+def test_the_mean_of_a_bag(small):
+    X, y = small
+    largest, mean = (AnnealedSVM(C=10.0, gamma=0.5, pooling=p).fit(X, y) for p in ("max", "mean"))
+    f = mean.score_instances(X)
+    assert_allclose(mean.decision_function(X), [v.mean() for v in f])
+    assert_allclose(largest.decision_function(X), [v.max() for v in f])
+
+
+def test_a_share_for_each_bag_as_array_and_as_function(small):
+    X, y = small
+    shares = np.where(np.arange(len(X)) % 2, 0.2, 0.8)
+    settings = {"C": 1.0, "gamma": 0.5, "share_cost": 1000.0}
+    model = AnnealedSVM(positive_share=shares, **settings).fit(X, y)
+    assert_array_equal(model.positive_share_, shares)
+    for p, share, label in zip(model.instance_probability_, shares, y, strict=True):
+        if label > 0:
+            assert abs(p.sum() - max(1, share * len(p))) <= 0.5 + 1e-6
+    known = dict(zip((b.tobytes() for b in X), shares, strict=True))
+    by_function = AnnealedSVM(positive_share=lambda bag: known[bag.tobytes()], **settings).fit(X, y)
+    assert_array_equal(by_function.decision_function(X), model.decision_function(X))
+    assert len(cross_val_predict(by_function, X, y, cv=2)) == len(y)
+    with pytest.raises(ValueError, match=r"shape \(3,\) and there are 30 training bags"):
+        AnnealedSVM(positive_share=[0.1, 0.2, 0.3]).fit(X, y)
+
+
+def test_two_witnesses_and_two_positives(small):
+    X, y = small
+    witnesses = AnnealedSVM("witness", C=10.0, gamma=0.5, n_positive=2).fit(X, y)
+    labels = AnnealedSVM("labels", C=10.0, gamma=0.5, n_positive=2).fit(X, y)
+    for p, q, label in zip(witnesses.instance_probability_, labels.instance_probability_, y, strict=True):
+        if label > 0:
+            assert_allclose(p.sum(), min(2, len(p)))
+            assert q.sum() >= min(2, len(q)) - 1e-9
+    with pytest.raises(ValueError, match="n_positive is 2"):
+        AnnealedSVM("convex", n_positive=2).fit(X, y)

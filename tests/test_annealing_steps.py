@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.special import xlogy
 
 from skmil import Bags
 from skmil.learners.annealing.assumptions import AllLabels, ConvexWitness, Witness
@@ -175,3 +176,68 @@ def test_mixed_points_are_combinations_of_instances(five):
     assert_allclose(objective, two_cost_svm(A @ K @ A.T, convex.costs(p), "squared_hinge"), rtol=1e-6)
     assert_allclose(primal.fit(convex.costs(p), convex.mixing(p)), objective, rtol=1e-6)
     assert_allclose(primal.values, dual.values, atol=1e-4)
+
+
+@pytest.mark.parametrize("T", [1e-6, 0.5, 20.0])
+@pytest.mark.parametrize("least", [2, 4])
+def test_at_least_k_labels_minimise(five, least, T):
+    f = values(five) - 3.0  # most instances would rather be negative
+    p = problem(AllLabels, five, least=least).step(f, T)
+    e = 3.0 * (losses(f, "squared_hinge")[0] - losses(f, "squared_hinge")[1])
+    for q, cost in in_positive_bags(five, p, e):
+        k = min(least, len(q))
+        assert q.sum() >= k - 1e-9
+        if T < 0.1 or len(q) == k:
+            continue
+        slow = minimize(
+            lambda v, c=cost: label_objective(v, c, T),
+            np.full(len(q), 0.9),
+            bounds=[(1e-12, 1 - 1e-12)] * len(q),
+            constraints={"type": "ineq", "fun": lambda v, k=k: v.sum() - k},
+            method="SLSQP",
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        assert label_objective(q, cost, T) <= slow.fun + 1e-6 * (1 + abs(slow.fun))
+
+
+@pytest.mark.parametrize("least", [1, 2, 4])
+def test_at_least_k_hard_labels_are_the_best_of_all(five, least):
+    for seed in range(5):
+        f = values(five, seed)
+        p = problem(AllLabels, five, least=least).step(f, 0.0)
+        e = 3.0 * (losses(f, "squared_hinge")[0] - losses(f, "squared_hinge")[1])
+        for q, cost in in_positive_bags(five, p, e):
+            assert_array_equal(q, best_hard_labels(cost, least=least))
+
+
+@pytest.mark.parametrize("least", [1, 2, 4])
+def test_k_witnesses_minimise_and_no_part_is_above_one(five, least):
+    T, f = 2.0, values(five, scale=4.0)
+    p = problem(Witness, five, least=least).step(f, T)
+    hard = problem(Witness, five, least=least).step(f, 0.0)
+    for q, h, v in in_positive_bags(five, p, hard, f):
+        k, cost = min(least, len(q)), 3.0 * losses(v, "squared_hinge")[0]
+        assert_allclose([q.sum(), h.sum()], k)
+        assert q.max() <= 1 + 1e-12 and set(np.flatnonzero(h)) == set(np.argsort(-v)[:k])
+        if len(q) == k:
+            continue
+        slow = minimize(
+            lambda v, c=cost: v @ c + T * np.sum(v * np.log(v)),
+            np.full(len(q), k / len(q)),
+            bounds=[(1e-9, 1)] * len(q),
+            constraints={"type": "eq", "fun": lambda v, k=k: v.sum() - k},
+            method="SLSQP",
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        value = q @ cost + T * np.sum(xlogy(q, q))
+        assert value <= slow.fun + 1e-6 * (1 + abs(slow.fun))
+
+
+def test_a_share_for_each_bag_is_that_of_its_bag(five):
+    f, shares = values(five), np.array([0.3, 0.9, 0.5, 0.2, 0.6])
+    together = problem(AllLabels, five, share=shares, share_cost=2.0)
+    p = together.step(f, 1.0)
+    for i, share in enumerate(shares):
+        alone = problem(AllLabels, five, share=share, share_cost=2.0).step(f, 1.0)
+        assert_array_equal(five.split(p)[i], five.split(alone)[i])
+    assert_array_equal(together.step(f, 0.0) > 0.5, together.step(f, 1e-9) > 0.5)

@@ -445,14 +445,6 @@ class TestKernel:
         assert_allclose(np.exp(volumes.log_gram(X)[0, 1]), fine, rtol=2e-3)
         assert A.z.min() > 0
 
-    def test_align_gives_each_pair_its_own_coordinates(self):
-        X = [[[1.0, 5.0], [2.0, 8.0]], [[1.0, 7.0]], [[4.0, 1.0]]]
-        plain = BoxKernel(grid=BagGrid()).fit(X)
-        same = BoxKernel(grid=BagGrid(), align=lambda P, Q: (P, Q)).fit(X)
-        assert_allclose(same.log_gram(X), plain.log_gram(X), rtol=1e-12)
-        shift = BoxKernel(grid=BagGrid(), align=lambda P, Q: (P, Q - (Q - P[0])[:1])).fit(X)
-        assert shift.log_gram(X)[0, 2] > plain.log_gram(X)[0, 2]
-
     def test_transduction(self, dense_bags):
         train, test = dense_bags[:20], dense_bags[20:]
         k = EmpiricalMap(BoxKernel(power=0.1, random_state=0), anchors=dense_bags).fit(train)

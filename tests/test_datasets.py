@@ -16,6 +16,7 @@ from skmil.datasets import (
     make_gmil,
     make_lj,
     make_mixture_bags,
+    make_profiles,
     make_speaker_like,
 )
 from skmil.formats import write_bags
@@ -108,7 +109,15 @@ def test_shared_sets_are_the_shipped_ones(shared_data):
         assert theirs.data == ours.data and np.array_equal(theirs.target, ours.target)
 
 
-MAKERS = [make_annealing_toy, make_counts, make_gmil, make_lj, make_mixture_bags, make_speaker_like]
+MAKERS = [
+    make_annealing_toy,
+    make_counts,
+    make_gmil,
+    make_lj,
+    make_mixture_bags,
+    make_profiles,
+    make_speaker_like,
+]
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda m: m.__name__)

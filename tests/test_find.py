@@ -159,7 +159,8 @@ def test_labels_that_do_not_fit_are_named(tmp_path, table, what):
 
 
 def test_a_model_of_pictures_predicts_and_explains_a_picture(run, pictures, tmp_path):
-    assert run("fit", pictures, "model.skops", "--set", "source__max_segments=5", "--set", "C=10")[0] == 0
+    options = ("--set", "source__max_segments=5", "--method", "MI-Kernel", "--set", "C=10")
+    assert run("fit", pictures, "model.skops", *options)[0] == 0
     model = load_model(tmp_path / "model.skops")
     source = model.steps[0][1]
     assert source.max_segments == 5 and source.cache is None

@@ -102,7 +102,7 @@ def bags_in(part, seen):
             yield from bags_in(value, seen)
 
 
-SET = SetKernel(gamma=0.01)
+SET = SetKernel(gamma=0.001)
 
 
 @pytest.mark.parametrize(

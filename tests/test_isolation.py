@@ -229,14 +229,6 @@ def test_auto_metric():
     assert IsolationEmbedding(5, 4, metric="auto").fit(thin).metric_ == "relevant"
 
 
-def test_more_cells_than_instances(bags):
-    e = IsolationEmbedding(3, n_cells=1000, random_state=0).fit(bags)
-    assert e.n_cells_ == bags.offsets[-1]
-    # Every instance is a centre: each is alone in its cell.
-    K = IsolationKernel(3, 1000, random_state=0).fit(bags)(bags.instances)
-    assert_allclose(K, np.eye(len(K)), atol=1e-12)
-
-
 def test_threshold_of_one_is_the_plain_kernel(bags):
     plain = IsolationEmbedding(10, 4, random_state=0).fit_transform(bags)
     one = IsolationEmbedding(10, 4, 1.0, random_state=0).fit_transform(bags)
@@ -287,3 +279,43 @@ def test_features_may_stay_as_they_are():
     for bags in (X, Bags(sparse.csr_matrix(X.instances), X.offsets)):
         kept = BagScaler("none").fit_transform(bags)
         assert_array_equal(kept.to_dense().instances, X.instances)
+
+
+@pytest.mark.parametrize("change", [lambda X: 1e-8 * X, lambda X: X + 2.0**26, lambda X: 1e8 * X - 7e9])
+def test_trees_do_not_depend_on_units(change):
+    """Float32 and a threshold inside the trees made all instances one: K = 1 everywhere."""
+    X = [x[None] for x in np.random.default_rng(0).integers(0, 2**20, (60, 3)) / 2.0**20]
+    params = {"n_partitions": 30, "n_cells": 8, "partition": "forest", "random_state": 0}
+    K = IsolationKernel(**params).fit(X)(X)
+    moved = [change(x) for x in X]
+    assert_allclose(IsolationKernel(**params).fit(moved)(moved), K, atol=0.02)
+    assert K.min() < 0.2
+
+
+def test_sparse_trees_do_not_depend_on_units_and_new_instances_may_lie_anywhere():
+    bags = texts()
+    X = Bags(sparse.csr_matrix(bags.instances), bags.offsets)
+    tiny = X.with_instances(1e-9 * X.instances)
+    params = {"n_partitions": 20, "n_cells": 4, "partition": "forest", "random_state": 0}
+    assert_allclose(IsolationKernel(**params).fit(tiny)(tiny), IsolationKernel(**params).fit(X)(X))
+    k = IsolationKernel(**params).fit(bags)
+    assert np.isfinite(k([np.full((1, 12), 1e300)], bags)).all()
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 2.0**30])
+def test_sparse_and_dense_diagrams_agree_far_from_the_origin(shift):
+    X = np.random.default_rng(0).integers(0, 64, (80, 4)) / 64.0 + shift
+    cuts = np.arange(0, 81, 4)
+    params = {"n_partitions": 20, "n_cells": 8, "random_state": 0}
+    dense = IsolationEmbedding(**params).fit_transform(Bags(X, cuts))
+    as_sparse = IsolationEmbedding(**params).fit_transform(Bags(sparse.csr_matrix(X), cuts))
+    assert_array_equal(dense.toarray(), as_sparse.toarray())
+
+
+@pytest.mark.parametrize("n_cells", [20, 256])
+def test_partitions_differ_whatever_the_number_of_cells(n_cells):
+    X = [x[None] for x in np.random.default_rng(0).normal(size=(20, 2))]
+    k = IsolationKernel(50, n_cells, random_state=0).fit(X)
+    assert k.n_cells_ == 10
+    assert 0 < k(X)[np.triu_indices(20, 1)].max() < 1
+    assert IsolationKernel(50, 19, random_state=0).fit(X).n_cells_ == 19

@@ -10,9 +10,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+import skmil
 from skmil import Bags
 from skmil._engines import pairs as engine
-from skmil.kernels import EmpiricalMap, MinimaxKernel, Normalized, Power, SetKernel
+from skmil.evaluation import cross_validate_bags
+from skmil.kernels import EmpiricalMap, MinimaxKernel, Normalized, Power, Repaired, SetKernel
 from tests import naive
 
 INSTANCE = {
@@ -149,3 +151,51 @@ def test_works_as_scikit_learn_expects(toy):
     assert search.fit(X, y).best_score_ > 0.6
     pipeline = make_pipeline(SetKernel(), SVC(kernel="precomputed", C=10))
     assert pipeline.fit(X, y).score(X, y) > 0.8
+
+
+def minus_distance(X, Y):
+    return -np.abs(X - Y.T)
+
+
+@pytest.mark.parametrize("repair", ["clip", "flip", "shift"])
+def test_repaired_matrices_and_rows(repair):
+    rng = np.random.default_rng(0)
+    X = Bags.from_list([rng.normal(size=(m, 1)) for m in (1, 2, 3, 2, 4)])
+    k = SetKernel(minus_distance, normalization="sum")
+    r = Repaired(k, repair).fit(X)
+    assert_allclose(r(X), naive.repaired(k(X), repair), atol=1e-8)
+    assert_allclose(Repaired(k, repair).fit_transform(X), r(X), atol=1e-8)
+    assert_allclose(r.transform(X), r(X), atol=1e-8)
+    assert_allclose(r.diag(X), r(X).diagonal(), atol=1e-8)
+    assert r.negative_share_ >= 0.2
+    new = Bags.from_list([rng.normal(size=(2, 1)), rng.normal(size=(3, 1))])
+    both = Bags.concat([X, new])
+    assert repair == "shift" or np.linalg.eigvalsh(r(both)).min() > -1e-8
+    rows = r.transform(new)
+    r.restrict([0, 3])
+    assert_allclose(r.transform(new), rows[:, [0, 3]], atol=1e-8)
+
+
+def test_transduction_sees_the_bags_to_be_predicted(bags):
+    y = np.arange(len(bags)) % 2
+    train, test = bags[:6], bags[6:]
+    k = EmpiricalMap(SetKernel(gamma=0.5), unlabeled=test).fit(train)
+    assert len(k.anchors_) == len(bags)
+    assert_allclose(k.features(test), SetKernel(gamma=0.5)(test, bags))
+    model = skmil.method("k_and emp (transduction)", unlabeled=test).fit(train, y[:6])
+    assert model.kernel_.kernel_.grid_.s_.shape == (4,) and len(model.kernel_.anchors_) == len(bags)
+    assert len(skmil.method("k_and emp (transduction)").fit(train, y[:6]).kernel_.anchors_) == 6
+
+
+def test_cross_validation_shows_transductive_methods_the_test_bags(bags, monkeypatch):
+    seen = []
+    fit = EmpiricalMap._fit
+
+    def spy(self, X, y):
+        fit(self, X, y)
+        seen.append((len(X), len(self.anchors_)))
+
+    monkeypatch.setattr(EmpiricalMap, "_fit", spy)
+    y = np.arange(9) % 2
+    cross_validate_bags("k_and emp (transduction)", bags, y, folds=2)
+    assert {(4, 9), (5, 9)} <= set(seen)

@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.integrate import dblquad
+from scipy.integrate import dblquad, quad
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skmil import Bags
-from skmil._engines.labels import label_moments, tent_mass
+from skmil._engines.labels import label_moments, tent_mass, tent_mean
 from skmil.kernels import MarginalizedKernel, SetKernel
 from skmil.kernels.marginalized import label_overlap
 from skmil.learners import (
@@ -244,3 +244,61 @@ def test_sparse_bags_are_refused_with_a_remedy(bags):
     thin = Bags(sparse.csr_matrix(bags.instances), bags.offsets)
     with pytest.raises(TypeError, match="to_dense"):
         MarginalizedKernel().fit(thin, LABELS)
+
+
+def test_the_mean_label_equals_quadrature():
+    for u in (0.0, 0.2, 0.7, 1.0):
+        mean = sum(quad(lambda c, u=u: c * (1 - abs(c - u)), a, b)[0] for a, b in pieces(u))
+        assert_allclose(tent_mean(u), mean / tent_mass(u), rtol=1e-10)
+
+
+@pytest.mark.parametrize("density", ["tent", "sharp"])
+def test_instance_scores_of_the_regressor_are_expected_labels(bags, density):
+    kernel = MarginalizedKernel(label_density=density, max_starts=6, random_state=0)
+    model = MarginalizedSVR(kernel).fit(bags, TARGETS)
+    fitted = model.svm_.kernel_
+    part = fitted.posteriors_[0]
+    for bag, found in zip(bags, model.score_instances(bags), strict=True):
+        U = part.responses(Bags.from_list([bag]))
+        for u, score in zip(U, found, strict=True):
+            mean = 0.0
+            for h, p in zip(u, part.weights, strict=True):
+                tent = sum(quad(lambda c, h=h: c * (1 - abs(c - h)), a, b)[0] for a, b in pieces(h))
+                mean += p * (h if density == "sharp" else tent / tent_mass(h))
+            assert_allclose(score, 0.1 + 2.9 * mean, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("label_kernel", "density"), [("product", "tent"), ("product", "sharp"), ("gaussian", "sharp")]
+)
+def test_other_label_kernels_are_their_formula(bags, label_kernel, density):
+    k = MarginalizedKernel(
+        label_kernel=label_kernel,
+        label_density=density,
+        normalize=False,
+        beta=3.0,
+        gamma=0.5,
+        power=2.0,
+        max_starts=6,
+        random_state=0,
+    ).fit(bags, TARGETS)
+    part = k.posteriors_[0]
+
+    def expectation(a, b):
+        u, v = (part.responses(Bags.from_list([x[None]]))[0] for x in (a, b))
+        if label_kernel == "product":
+            mean = (lambda x: x) if density == "sharp" else tent_mean
+            return (mean(u) @ part.weights) * (mean(v) @ part.weights)
+        return part.weights @ np.exp(-3.0 * np.subtract.outer(u, v) ** 2) @ part.weights
+
+    A, B = bags[0], bags[3]
+    total = sum(naive.rbf(a, b, 1.0) * expectation(a, b) for a in A for b in B)
+    assert_allclose(k([A], [B])[0, 0], total, rtol=1e-8)
+    assert_allclose(k.diag(bags), k(bags).diagonal(), rtol=1e-10)
+
+
+def test_label_kernels_that_do_not_fit_are_refused(bags):
+    with pytest.raises(ValueError, match="'product' but y are classes"):
+        MarginalizedKernel(label_kernel="product").fit(bags, LABELS)
+    with pytest.raises(ValueError, match="label_density='sharp' needs"):
+        MarginalizedKernel(label_kernel="linear", label_density="sharp").fit(bags, TARGETS)

@@ -43,6 +43,8 @@ MEANT = {
     "p": "1.5",
     "random_state": "0 None",
     "start_temperature": "None",
+    "max_side": "None",
+    "max_features": "None",
 }
 TABLES = {"anchors", "unlabeled"}  # may be a table of bags
 

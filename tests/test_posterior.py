@@ -8,9 +8,10 @@ from scipy.stats import norm
 
 import skmil
 from skmil import Bags, threads
+from skmil._random import random_key
 from skmil.datasets import make_mixture_bags
 from skmil.embeddings import PosteriorEmbedding
-from skmil.embeddings.posterior import P_GRID, alignment, best_power, ideal
+from skmil.embeddings.posterior import P_GRID, aggregate, alignment, best_power, ideal, inner_score
 from skmil.inspection import plot_alignment
 from tests import naive
 
@@ -154,3 +155,57 @@ def test_the_registry_leaves_weights_of_terms_alone():
         scale = skmil.method(name).named_steps["scale"]
         assert scale.fit_transform(X) == X
         assert scale.fit_transform(X.to_dense()) != X.to_dense()
+
+
+def test_unlabelled_instances_go_through_the_scaler():
+    """Without it the training bags fell into one component, and nothing was said."""
+    rng = np.random.default_rng(0)
+    X, y = make_mixture_bags(1, n_bags=80, random_state=0, return_X_y=True)
+    X = X.with_instances(100 * X.instances + 5000)
+    more = 100 * rng.normal(size=(200, X.n_features)) + 5000
+    model = skmil.method("PPMM", unlabeled=more, n_init=2, n_components=10).fit(X, y)
+    assert_array_equal(model.get_params()["ppmm__unlabeled"], more)  # as it was given
+    share = aggregate(model.named_steps["ppmm"].mixture_, model[:1].transform(X)).mean(axis=0)
+    assert (share > 0).sum() >= 8
+    again = model.fit(X, y).named_steps["ppmm"].mixture_.cluster_centers_
+    scaled = model[:1].transform(X), model[:1].transform(more[:, None])
+    by_hand = PosteriorEmbedding(10, unlabeled=scaled[1], n_init=2, random_state=0).fit(scaled[0], y)
+    assert_array_equal(again, by_hand.mixture_.cluster_centers_)
+
+
+def test_unlabelled_instances_from_elsewhere_are_noticed():
+    X, y = make_mixture_bags(1, n_bags=40, random_state=0, return_X_y=True)
+    far = 1000 * np.random.default_rng(0).normal(size=(300, X.n_features))
+    with pytest.warns(UserWarning, match=r"fall into 1 of 20 components.*scaled like the bags"):
+        PosteriorEmbedding(20, unlabeled=far, n_init=1, random_state=0).fit(X, y)
+
+
+def test_all_mixtures_side_by_side_with_one_power():
+    X, y = make_mixture_bags(2, n_bags=40, random_state=0, return_X_y=True)
+    e = PosteriorEmbedding(5, n_init=3, combine="all", random_state=0).fit(X, y)
+    psi = np.hstack([aggregate(m, X) for m in e.mixtures_])
+    assert len(e.mixtures_) == 3 and psi.shape == (40, 15)
+    assert_allclose(e.transform(X), psi**e.p_)
+    assert_allclose(e.alignment_, naive.alignment(psi, e.p_, np.where(y == 1, 1.0, -1.0)))
+    assert e.alignment_ >= e.alignment_curve_[:, 1].max() - 1e-12
+    assert PosteriorEmbedding(5, n_init=3, combine="all", random_state=0).fit_transform(X).shape == (40, 15)
+
+
+def test_the_mixture_of_best_inner_accuracy():
+    X, y = make_mixture_bags(1, n_bags=60, random_state=1, return_X_y=True)
+    kept = PosteriorEmbedding(8, n_init=4, combine="cv", random_state=0).fit(X, y)
+    scores = []
+    seeds = np.random.SeedSequence(int(random_key(0))).generate_state(4)
+    for m in (kept._fit_mixture(X.instances, int(s)) for s in seeds):
+        psi = aggregate(m, X)
+        scores.append(inner_score(psi ** best_power(psi, ideal(y), None)[0], y))
+    assert_allclose(inner_score(kept.transform(X), y), max(scores))
+    with pytest.raises(ValueError, match="two bags of each class"):
+        PosteriorEmbedding(2, combine="cv").fit(X[:3], [0, 1, 1])
+
+
+def test_no_power_at_all_is_presence(bags):
+    e = PosteriorEmbedding(3, p=0, random_state=0).fit(bags)
+    assert_array_equal(e.transform(bags), aggregate(e.mixture_, bags) > 0)
+    close = PosteriorEmbedding(3, p=1e-9, random_state=0).fit_transform(bags)
+    assert_allclose(e.transform(bags), close, atol=1e-6)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from reproduction import load_tables, reproduce
 from reproduction import run as running
-from reproduction.cells import build, current, grid_of
+from reproduction.cells import base_of, build, current, grid_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.experiments.base import pivot
 from reproduction.ledger import current_results, run_tasks, same
@@ -134,7 +134,7 @@ def _records(out, name):
 @pytest.mark.parametrize("table", load_tables(), ids=lambda t: t.name)
 def test_tables_name_what_exists(table):
     assert table.kind == "accuracy" or table.kind in EXPERIMENTS
-    names = {m.removesuffix(" (transduction)") for m in table.methods} - {"all"}
+    names = {base_of(m)[0] for m in table.methods} - {"all"}
     assert names <= set(REGISTRY)
     quick = table.quickly()
     assert quick.name == table.name and len(quick.cells()) <= max(1, len(table.cells()))

@@ -1,10 +1,11 @@
 """What the papers show beside accuracies: one experiment per kind of table, one file per paper."""
 
-from reproduction.experiments import assumptions, gehler, kwok, tao, wang, xu
+from reproduction.experiments import assumptions, gehler, kwok, protein, tao, wang, xu
 from reproduction.experiments.base import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     **tao.EXPERIMENTS,
+    **protein.EXPERIMENTS,
     **gehler.EXPERIMENTS,
     **xu.EXPERIMENTS,
     **kwok.EXPERIMENTS,

@@ -1,5 +1,7 @@
 """The learned exponent of Wang, Yang & Zha (ICML 2008)."""
 
+import numpy as np
+
 import skmil
 from reproduction.experiments.base import Experiment, axes, pivot, save
 from skmil.datasets import load_bags, make_mixture_bags
@@ -45,7 +47,11 @@ def mechanism_run(table, task):
     )
     # One mixture: if the best aligned of several is kept, it takes over what the exponent should say.
     one_mixture = {"scale__method": "none", "ppmm__mixture": "spherical", "ppmm__n_init": 1}
-    return {"p": _learn(X, y, task["seed"], **one_mixture)}
+    fitted = _fit(X, y, task["seed"], **one_mixture)
+    return {
+        "p": float(fitted.p_),
+        "curve": [[round(float(v), 5) for v in row] for row in fitted.alignment_curve_],
+    }
 
 
 def mechanism_page(table, results, out):
@@ -55,11 +61,29 @@ def mechanism_page(table, results, out):
     text = ""
     for axis, n in zip(ax.flat, sizes, strict=False):
         part = [r for r in results if r["bags"] == n]
-        axis.plot([r["mechanism"] for r in part], [r["p"] for r in part], "o", alpha=0.6)
-        axis.set(xticks=[1, 2, 3], xlabel="mechanism (one witness ... majority)", ylabel="learned p")
+        _curves(axis, part)
         axis.set_title(f"{n} bags")
         text += f"## {n} bags\n\n" + pivot(part, ["mechanism"], "seed", "p", "{:.2f}") + _order(part)
     return text + save(figure, out, table.name)
+
+
+def _curves(axis, results) -> None:
+    """Alignment against p, divided by its maximum, for each mechanism: each draw, and their mean."""
+    for mechanism in (1, 2, 3):
+        curves = [np.array(r["curve"]) for r in results if r["mechanism"] == mechanism and "curve" in r]
+        if not curves:
+            continue
+        shapes = [c[:, 1] / c[:, 1].max() for c in curves]
+        axis.plot(curves[0][:, 0], np.transpose(shapes), color=f"C{mechanism - 1}", alpha=0.15)
+        axis.plot(
+            curves[0][:, 0],
+            np.mean(shapes, axis=0),
+            color=f"C{mechanism - 1}",
+            label=f"mechanism {mechanism}",
+        )
+    axis.set(xlabel="p", ylabel="alignment / its maximum", ylim=(0.5, 1.02))
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend()
 
 
 def _order(results) -> str:
@@ -74,12 +98,16 @@ def _order(results) -> str:
     )
 
 
-def _learn(X, y, seed, **parameters) -> float:
+def _fit(X, y, seed, **parameters):
     model = skmil.method("PPMM", random_state=seed).set_params(**parameters)
-    return float(model.fit(X, y).named_steps["ppmm"].p_)
+    return model.fit(X, y).named_steps["ppmm"]
+
+
+def _learn(X, y, seed, **parameters) -> float:
+    return float(_fit(X, y, seed, **parameters).p_)
 
 
 EXPERIMENTS = {
     "learned-p": Experiment(p_tasks, p_run, p_page, methods=("PPMM",)),
-    "mechanisms": Experiment(mechanism_tasks, mechanism_run, mechanism_page, version=2, methods=("PPMM",)),
+    "mechanisms": Experiment(mechanism_tasks, mechanism_run, mechanism_page, version=3, methods=("PPMM",)),
 }

@@ -60,7 +60,7 @@ def _fold(run, place) -> Record:
     """Fit on all bags but those of a fold, and predict these."""
     row = run.table[place[0]]
     test, train = np.flatnonzero(row == place[1]), np.flatnonzero(row != place[1])
-    model = _seeded(run.estimator, run.seed, *place)
+    model = _seeing(_seeded(run.estimator, run.seed, *place), run.bags[test])
     warm_up(run)
     known, new = run.halves(train, test)
     start = time.perf_counter()
@@ -94,6 +94,12 @@ def _judged(run, model, test: np.ndarray, bags, predicted: np.ndarray) -> tuple[
         values = decisions(model, bags)
         classes = np.asarray(getattr(model, "classes_", classes)).tolist()
     return outputs, class_scores(true, predicted, values, classes)
+
+
+def _seeing(model, test):
+    """The model with the test bags, without labels, where a parameter ``unlabeled`` asks for them."""
+    asked = [k for k, v in model.get_params().items() if isinstance(v, str) and v == "test"]
+    return model.set_params(**{k: test for k in asked if k.rsplit("__", 1)[-1] == "unlabeled"})
 
 
 def _fit(run, model, bags, y, repeat):

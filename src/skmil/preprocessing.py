@@ -9,11 +9,10 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from skmil import _state as state
-from skmil._parameters import ANY, COUNT, POSITIVE, one_of
+from skmil._parameters import ANY, COUNT, POSITIVE, naming, one_of
 from skmil._threads import one_blas_thread
 from skmil.bags import Bags, check_bags, check_lengths
 
-LEVELS = 100  # steps of the grid where features are not integers
 MOST_STEPS = 2.0**53  # whole numbers up to here are float64 numbers
 
 
@@ -114,8 +113,8 @@ class BagGrid(_BagTransformer):
 
     Parameters
     ----------
-    factor : float
-        Usually a power of ten: how many digits count.
+    factor : float or array (n_features,)
+        Usually a power of ten: how many digits count, of all features or of each.
     levels : int, optional
         Instead of ``factor``: stretch every feature to this many steps between its extremes.
 
@@ -136,20 +135,13 @@ class BagGrid(_BagTransformer):
     """
 
     _parameter_constraints: dict = {
-        "factor": [POSITIVE],
+        "factor": [POSITIVE, "array-like"],
         "levels": [COUNT, None],
     }
 
     def __init__(self, factor=1.0, levels=None):
         self.factor = factor
         self.levels = levels
-
-    @classmethod
-    def suited(cls, bags: Bags) -> "BagGrid":
-        """The grid that "auto" means: integers as they are, other features in 100 steps."""
-        X = bags.to_dense().instances
-        whole = (X == np.rint(X)).all() and np.abs(X).max() < MOST_STEPS
-        return cls(factor=1.0) if whole else cls(levels=LEVELS)
 
     def _fit(self, bags):
         X = bags.to_dense().instances
@@ -159,11 +151,22 @@ class BagGrid(_BagTransformer):
                 spread = high - low
                 self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
             else:
-                self.factor_ = np.full(X.shape[1], float(self.factor))
+                self.factor_ = self._factors(X.shape[1])
             self.low_ = np.rint(low * self.factor_)
             steps = np.rint(high * self.factor_) - self.low_
         self._check_steps(steps, low, high)
         self.s_ = steps.astype(np.int64) + 2
+
+    def _factors(self, d: int) -> np.ndarray:
+        with naming("factor"):
+            factor = np.asarray(self.factor, dtype=float)
+        if factor.ndim and factor.shape != (d,):
+            raise ValueError(
+                f"factor has the shape {factor.shape}; give one number, or one for each of the {d} features"
+            )
+        if not ((factor > 0) & (factor < np.inf)).all():
+            raise ValueError(f"factor is {self.factor!r}; give positive numbers")
+        return np.full(d, factor)
 
     def _check_state(self) -> None:
         d = len(state.finite(self, "factor_", (None,)))
@@ -180,6 +183,22 @@ class BagGrid(_BagTransformer):
                 f"feature {k} runs from {low[k]:.3g} to {high[k]:.3g}, more steps of 1 / "
                 f"{self.factor_[k]:.3g} than can be told apart; give levels, a smaller factor, or scale it"
             )
+
+    def inverse_transform(self, X) -> Bags:
+        """The middle of each cell in the units of the features; the first and the last lie just outside."""
+        check_is_fitted(self)
+        bags = check_bags(self, X, reset=False).to_dense()
+        return bags.with_instances((bags.instances + self.low_ - 1) / self.factor_)
+
+    def edges(self, lower, upper) -> tuple[np.ndarray, np.ndarray]:
+        """Where boxes of cells, given by their corners, begin and end in the units of the features.
+
+        A box that reaches the first or the last cell is unbounded there.
+        """
+        below, above = (
+            (c + self.low_ - 1 + half) / self.factor_ for c, half in ((lower, -0.5), (upper, 0.5))
+        )
+        return np.where(lower <= 0, -np.inf, below), np.where(upper >= self.s_, np.inf, above)
 
     def _transform(self, bags):
         with np.errstate(over="ignore"):  # infinitely far outside is outside

@@ -36,7 +36,8 @@ def fit_map(estimator, bags: Bags) -> None:
     X = bags.instances
     N = X.shape[0]
     key = random_key(e.random_state)
-    e.n_cells_ = min(int(e.n_cells), N)
+    # All instances at once would make every partition the same.
+    e.n_cells_ = int(e.n_cells) if e.n_cells < N else max(1, N // 2)
     e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(X) else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"

@@ -55,12 +55,20 @@ def label_overlap(u, v, kind="gaussian", beta=1.0) -> np.ndarray:
     return u * J(1, one) - (1 - u) * J(1, zero) - 2 * J(2, u) + J(2, zero) + J(2, one)
 
 
+def tent_mean(u) -> np.ndarray:
+    """The mean label under the tent at u: half a way from the middle of [0, 1] to u, roughly."""
+    u = np.asarray(u, dtype=float)
+    left = (1 - u) * u**2 / 2 + u**3 / 3
+    right = (1 + u) * (1 - u**2) / 2 - (1 - u**3) / 3
+    return (left + right) / tent_mass(u)
+
+
 def tent_mass(u) -> np.ndarray:
     """Z(u): the integral of 1 - |c - u| over [0, 1]."""
     return 0.5 + u - u * u
 
 
-def label_moments(U: np.ndarray, p: np.ndarray, kind: str, beta: float) -> np.ndarray:
+def label_moments(U: np.ndarray, p: np.ndarray, kind: str, beta: float, sharp: bool = False) -> np.ndarray:
     r"""Rows z with :math:`\langle z_a, z_b \rangle = \sum_{hh'} p_h p_{h'} g(u_{ah}, v_{bh'}) / (Z Z)`.
 
     g is smooth, so a Chebyshev interpolant of it in both variables is exact to rounding, and the
@@ -70,22 +78,26 @@ def label_moments(U: np.ndarray, p: np.ndarray, kind: str, beta: float) -> np.nd
     ----------
     U : array (n_instances, n_hypotheses) in [0, 1]
     p : array (n_hypotheses,)
+    sharp : bool
+        The label is u itself, without a tent around it: g is the label kernel, and Z is 1.
     """
-    factor = overlap_factor(kind, beta)
+    factor = overlap_factor(kind, beta, sharp=sharp)
     moments = np.zeros((len(U), factor.shape[0]))
-    _chebyshev_moments(np.ascontiguousarray(2 * U - 1), p / tent_mass(U), moments)
+    share = np.broadcast_to(p, U.shape) if sharp else p / tent_mass(U)
+    _chebyshev_moments(np.ascontiguousarray(2 * U - 1), np.ascontiguousarray(share), moments)
     return moments @ factor
 
 
 @lru_cache(maxsize=64)
-def overlap_factor(kind: str, beta: float, tol: float = 1e-12) -> np.ndarray:
+def overlap_factor(kind: str, beta: float, tol: float = 1e-12, sharp: bool = False) -> np.ndarray:
     """F with g(u, v) = T(u) F F' T(v)', T the Chebyshev polynomials on [0, 1]."""
     check = np.linspace(0, 1, 201)
-    truth = label_overlap(check[:, None], check[None, :], kind, beta)
+    overlap = _sharp_overlap if sharp else label_overlap
+    truth = overlap(check[:, None], check[None, :], kind, beta)
     for n in (16, 32, 64, 128, 256, 512):
         nodes = (chebyshev.chebpts1(n) + 1) / 2
         inverse = _chebyshev_inverse(n)
-        M = inverse @ label_overlap(nodes[:, None], nodes[None, :], kind, beta) @ inverse.T
+        M = inverse @ overlap(nodes[:, None], nodes[None, :], kind, beta) @ inverse.T
         T = chebyshev.chebvander(2 * check - 1, n - 1)
         if np.abs(T @ M @ T.T - truth).max() < tol * truth.max():
             break
@@ -94,6 +106,13 @@ def overlap_factor(kind: str, beta: float, tol: float = 1e-12) -> np.ndarray:
     factor = vector[:, keep] * np.sqrt(value[keep])
     factor.flags.writeable = False
     return factor
+
+
+def _sharp_overlap(u, v, kind: str, beta: float) -> np.ndarray:
+    """The Gaussian label kernel itself; the linear one has a kink, which no polynomial follows."""
+    if kind != "gaussian":
+        raise ValueError(f"no sharp labels with the label kernel {kind!r}")
+    return np.exp(-beta * np.square(u - v))
 
 
 def _chebyshev_inverse(n: int) -> np.ndarray:

@@ -17,6 +17,8 @@ from skmil._threads import slices
 
 PRODUCTS = 2**17  # numbers in one block of products: half a megabyte, for the second-level cache
 UNIT = 2.0**-24  # largest relative error of one float32 operation
+EPS = 2.0**-52
+FAR = 1e30  # new instances may lie anywhere: float32 ends at 3e38
 
 
 class Voronoi:
@@ -109,6 +111,7 @@ class SparseVoronoi:
         self.counts = np.diff(centers.indptr).astype(np.int64)
         self.squares = centers.multiply(centers) @ np.ones(centers.shape[1])
         self.index = centers.T.tocsr()
+        self.rows = centers
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -123,23 +126,31 @@ class SparseVoronoi:
         state.kept(self, "index", sparse.csr_matrix, sparse.csr_array)
         if 0 in self.samples.shape or self.index.shape[1] != u or self.index.dtype != np.float64:
             raise state.damaged(self, f"index has shape {self.index.shape} for {u} centers")
+        rows = state.kept(self, "rows", sparse.csr_matrix, sparse.csr_array)
+        if rows.shape != self.index.shape[::-1] or rows.dtype != np.float64:
+            raise state.damaged(self, f"rows have shape {rows.shape} for {u} centers")
 
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
         _check_width(X, self.index.shape[0])
         out = np.empty((X.shape[0], len(self.samples)), dtype=np.uint16)
         X = _without_zeros(sparse.csr_matrix(X))
-        parts = [(m.indptr, m.indices, m.data) for m in (X, self.index)]
+        parts = [(m.indptr, m.indices, m.data) for m in (X, self.index, self.rows)]
         _nearest_sparse(*parts, self.squares, self.counts, self.samples, self.relevant, out)
         return out
 
 
 class Forest:
-    """t isolation trees, grown until each of the psi sampled instances is alone in its leaf."""
+    """t isolation trees, grown until each of the psi sampled instances is alone in its leaf.
+
+    The trees work in float32 and take what differs by less than 1e-7 for equal, so features are brought to
+    [0, 1] in float64 first (sparse ones, which are not shifted, to a largest size of 1).
+    """
 
     def __init__(self, X, samples, key):
         seeds = [int(mix(key, p)) % 2**32 for p in range(len(samples))]
-        X = X.astype(np.float32)
+        self.low, self.scale = _range(X)
+        X = self._unit(X)
         self.trees = [_isolation_tree(X[s], seed) for s, seed in zip(samples, seeds, strict=True)]
         self._prepare()
 
@@ -159,15 +170,32 @@ class Forest:
             raise state.damaged(self, "trees are no trees")
         if len({t.tree_.n_features for t in trees}) > 1:
             raise state.damaged(self, "trees of different features")
+        state.finite(self, "scale", (trees[0].tree_.n_features,))
         self._prepare()  # and not what the file says of it
 
     def cells(self, X) -> np.ndarray:
         """Number of the leaf of each instance (row) in each tree (column)."""
         _check_width(X, self.trees[0].tree_.n_features)
-        X = X.astype(np.float32)
+        X = self._unit(X)
         nodes = (t.tree_.apply(X) for t in self.trees)
         cells = [rank[node] for rank, node in zip(self.ranks, nodes, strict=True)]
         return np.column_stack(cells).astype(np.uint16)
+
+    def _unit(self, X):
+        if sparse.issparse(X):
+            return X.multiply(1.0 / self.scale).tocsr().astype(np.float32)
+        with np.errstate(over="ignore"):
+            return np.clip((X - self.low) / self.scale, -FAR, FAR).astype(np.float32)
+
+
+def _range(X):
+    """Smallest value and range of each feature; 0 and the largest size where sparse; 1 where that is 0."""
+    if sparse.issparse(X):
+        low, scale = 0.0, np.abs(X).max(axis=0).toarray().ravel()
+    else:
+        low = X.min(axis=0)
+        scale = X.max(axis=0) - low
+    return low, np.where(scale > 0, scale, 1.0)
 
 
 def _check_width(X, d: int) -> None:
@@ -196,10 +224,11 @@ def _chunks(samples, n_used):
 
 
 def _without_zeros(X):
-    if X.data.all():
+    if X.data.all() and X.has_sorted_indices:
         return X
     X = X.copy()
     X.eliminate_zeros()
+    X.sort_indices()
     return X
 
 
@@ -286,23 +315,56 @@ def _decide(g, local, least, x, centers, samples):
 
 
 @njit
-def _nearest_sparse(X, index, squares, counts, samples, relevant, out):
-    """Nearest centre by distances to all centres of the table, which diagrams share."""
-    dot, both = np.empty(len(squares)), np.empty(len(squares), dtype=np.int64)
+def _nearest_sparse(X, index, rows, squares, counts, samples, relevant, out):
+    """Nearest centre by distances to all centres of the table, which diagrams share.
+
+    |x|^2 + |c|^2 - 2 <x, c> cancels where both are long and close; a bound on its error says which centres
+    may be the nearest, and differences of features decide among them.
+    """
+    n = len(squares)
+    dot, slack, known = np.empty(n), np.empty(n), np.empty(n)
+    both = np.empty(n, dtype=np.int64)
     for i in range(out.shape[0]):
         x2 = _products(X, i, index, dot, both)
         present = X[0][i + 1] - X[0][i]
-        for c in range(len(squares)):
-            dot[c] = max(x2 + squares[c] - 2.0 * dot[c], 0.0)
-            if relevant:
-                dot[c] /= max(present + counts[c] - both[c], 1)
+        known[:] = -1.0
+        for c in range(n):
+            size = max(present + counts[c] - both[c], 1) if relevant else 1
+            dot[c] = max(x2 + squares[c] - 2.0 * dot[c], 0.0) / size
+            slack[c] = 4 * EPS * (present + counts[c] + 4) * (x2 + squares[c]) / size
         for p in range(samples.shape[0]):
+            least = np.inf
+            for c in samples[p]:
+                least = min(least, dot[c] + slack[c])
             nearest, cell = np.inf, 0
             for j in range(samples.shape[1]):
-                d2 = dot[samples[p, j]]
-                if d2 < nearest:
-                    nearest, cell = d2, j
+                c = samples[p, j]
+                if dot[c] - slack[c] <= least:
+                    if known[c] < 0:
+                        known[c] = _difference(X, i, rows, c, relevant)
+                    if known[c] < nearest:
+                        nearest, cell = known[c], j
             out[i, p] = cell
+
+
+@njit
+def _difference(X, i, rows, c, relevant):
+    """Squared distance of two sparse rows, feature by feature."""
+    a, a_end, b, b_end = X[0][i], X[0][i + 1], rows[0][c], rows[0][c + 1]
+    total, size = 0.0, 0
+    while a < a_end or b < b_end:
+        k = X[1][a] if a < a_end else np.iinfo(np.int64).max
+        m = rows[1][b] if b < b_end else np.iinfo(np.int64).max
+        v = 0.0
+        if k <= m:
+            v += X[2][a]
+            a += 1
+        if m <= k:
+            v -= rows[2][b]
+            b += 1
+        total += v * v
+        size += 1
+    return total / max(size, 1) if relevant else total
 
 
 @njit

@@ -7,6 +7,7 @@ from skmil.datasets.lennard_jones import make_lj
 from skmil.datasets.loaders import load_bags, load_musk1, load_musk2
 from skmil.datasets.mixture import make_mixture_bags
 from skmil.datasets.pictures import make_pictures
+from skmil.datasets.profiles import make_profiles
 from skmil.datasets.sequences import make_sequences
 from skmil.datasets.speaker import make_speaker_like
 
@@ -21,6 +22,7 @@ __all__ = [
     "make_lj",
     "make_mixture_bags",
     "make_pictures",
+    "make_profiles",
     "make_sequences",
     "make_speaker_like",
 ]

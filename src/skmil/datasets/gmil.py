@@ -79,6 +79,7 @@ def make_counts(
     n_points=1,
     low=2,
     high=3,
+    r=None,
     n_features=2,
     bag_size=(6, 10),
     radius=0.15,
@@ -86,21 +87,24 @@ def make_counts(
     *,
     return_X_y=False,
 ):
-    """Bags labelled by counts: positive iff every point has ``low`` to ``high`` instances near it.
+    """Bags labelled by counts: positive iff ``r`` points have ``low`` to ``high`` instances near them.
 
-    Negative bags have too few or too many near some point, so presence alone does not tell.
+    Negative bags have too few or too many near the others, so presence alone does not tell. Nor does the
+    size of a bag: it is drawn alike for both classes, and the rest of a bag lies far from all points.
 
     Parameters
     ----------
     n_bags, n_points, n_features : int
-    low, high : int
-        Weidmann's t and z.
+    low, high : int, or one for each point
+        Weidmann's t and z: 0 and 0 ask for a point that nothing is near.
+    r : int, optional
+        How many points must have the right number; all of them where not given.
     bag_size, radius, random_state, return_X_y : as in ``make_gmil``
 
     Returns
     -------
     Bunch with ``data``, ``target``, ``instance_target`` (1: counted, as near a point; 0: elsewhere) and
-    ``concept``: points, low, high, radius
+    ``concept``: points, low and high (arrays, one number for each point), r, radius
 
     Examples
     --------
@@ -109,26 +113,56 @@ def make_counts(
     >>> len(made.data), int(made.target.sum())
     (20, 10)
     """
-    if not 0 <= low <= high:
+    low, high = (_per_point(v, n_points, name) for v, name in ((low, "low"), (high, "high")))
+    r = n_points if r is None else r
+    if not ((low >= 0) & (low <= high)).all():
         raise ValueError(f"low is {low} and high is {high}; give 0 <= low <= high")
-    if n_points * (high + 1) > bag_size[1]:
-        raise ValueError(
-            f"bags of {bag_size[1]} instances cannot hold {high + 1} near each of {n_points} points"
-        )
+    if not 1 <= r <= n_points:
+        raise ValueError(f"r is {r}; give a number from 1 to {n_points}, the number of points")
+    _check_room(low, high, r, bag_size)
     rng = check_random_state(random_state)
     points = _apart(rng, n_points, n_features, 2.5 * radius)
-    concept = Bunch(points=points, low=int(low), high=int(high), radius=radius)
-
-    def label(bag):
-        near = _near(bag, points, radius).sum(axis=0)
-        return int(((low <= near) & (near <= high)).all())
-
-    def propose():
-        return _place(rng, points, rng.randint(1, high + 3, n_points), bag_size, radius)
-
-    made = _balanced(propose, label, n_bags, concept)
+    bags, y = [], np.arange(n_bags) % 2
+    for label in y:
+        # First the label and the size, independent of each other, then counts that fit both.
+        n = rng.randint(bag_size[0], bag_size[1] + 1)
+        bags.append(_place(rng, points, _counts(rng, low, high, r, label, n), (n, n), radius))
+    concept = Bunch(points=points, low=low, high=high, r=int(r), radius=radius)
+    made = Bunch(data=Bags.from_list(bags), target=y, concept=concept)
     made.instance_target = _near(made.data.instances, points, radius).any(axis=1).astype(int)
     return as_result(made, return_X_y)
+
+
+def _per_point(value, n_points: int, name: str) -> np.ndarray:
+    found = np.asarray(value, dtype=int)
+    if found.ndim > 1 or (found.ndim and len(found) != n_points):
+        raise ValueError(f"{name} is {value!r}; give one number, or one for each of {n_points} points")
+    return np.full(n_points, found)
+
+
+def _check_room(low, high, r: int, bag_size) -> None:
+    """Whether the smallest bag can be of either class: what the cheapest counts of each take."""
+    wrong = np.where(low > 0, 0, high + 1)
+    for label, needed in (
+        ("positive", np.sort(low)[:r].sum()),
+        ("negative", np.sort(wrong)[: len(low) - r + 1].sum()),
+    ):
+        if needed > bag_size[0] or bag_size[0] < 1:
+            raise ValueError(
+                f"bags of {bag_size[0]} instances cannot be {label}: that takes {max(needed, 1)} near the "
+                "points; make bag_size larger, or low and high smaller"
+            )
+
+
+def _counts(rng, low, high, r: int, label: int, n: int) -> np.ndarray:
+    """Numbers near each point that make the label and are not more than n together."""
+    for _ in range(1000):
+        tried = rng.randint(0, high + 3, (1000, len(low)))
+        right = ((low <= tried) & (tried <= high)).sum(axis=1) >= r
+        found = np.flatnonzero((right == label) & (tried.sum(axis=1) <= n))
+        if len(found):
+            return tried[found[0]]
+    raise ValueError("this concept leaves one of the classes almost empty; change its numbers or r")
 
 
 def _balanced(propose, label, n_bags: int, concept) -> Bunch:
@@ -156,9 +190,15 @@ def _place(rng, points, counts, bag_size, radius) -> np.ndarray:
     d = points.shape[1]
     near = [p + radius * rng.uniform(-1, 1, (c, d)) for p, c in zip(points, counts, strict=True)]
     n = max(rng.randint(bag_size[0], bag_size[1] + 1), 1)
-    far = rng.uniform(0, 1, (200, d))
-    far = far[~_near(far, points, radius).any(axis=1)][: max(0, n - sum(counts))]
-    return np.vstack([*near, far, rng.uniform(0, 1, (int(sum(counts) + len(far) == 0), d))])
+    far = np.empty((0, d))
+    for _ in range(100):
+        new = rng.uniform(0, 1, (200, d))
+        far = np.vstack([far, new[~_near(new, points, radius).any(axis=1)]])[: max(0, n - sum(counts))]
+        if len(far) + sum(counts) >= n:
+            break
+    else:
+        raise ValueError(f"{len(points)} points of radius {radius:g} leave no room elsewhere; use fewer")
+    return np.vstack([*near, far])
 
 
 def _near(bag, points, radius) -> np.ndarray:

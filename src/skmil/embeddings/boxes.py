@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from skmil._parameters import COUNT, SEED, one_of
+from skmil._parameters import COUNT, SEED, one_of, real
 from skmil._threads import slices
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels.box import BoxKernel
@@ -21,8 +21,10 @@ class BoxEmbedding(BagEmbedding):
     where N(b) is the number of training instances in b. With ``kind="min"`` a box has one feature for
     "at least i points", i = 1, 2, ..., and the inner product estimates :math:`k_{\min}`. A linear machine
     on these features is a box kernel machine whose cost is linear in the number of bags; the boxes are
-    drawn in ``fit``, so bags may be mapped in any number of blocks. Good for up to about 20 features: in
-    more, few bags share a box.
+    drawn in ``fit``, so bags may be mapped in any number of blocks. Of all boxes (``around="volume"``) it
+    is good for up to about ten features: in more, nearly all boxes lie around a few far instances, or no
+    two bags share one. There boxes from a subset serve: small ones, bounded in a few features, around any
+    instance.
 
     Cost: O(n_boxes * n_features) words of 64 points each; the result is a CSR matrix.
 
@@ -32,6 +34,10 @@ class BoxEmbedding(BagEmbedding):
     n_boxes : int
     grid : "auto", BagGrid or None
         As in ``BoxKernel``.
+    around : "volume" or "instances"
+    max_side : float, optional
+    max_features : int, optional
+        Which boxes are drawn, as in ``BoxKernel``.
     random_state : int, RandomState or None
 
     Attributes
@@ -42,6 +48,8 @@ class BoxEmbedding(BagEmbedding):
         1 / N(b).
     levels_ : array (n_boxes,)
         Features of each box: 1, or the most points that a training bag has in it.
+    lower_, upper_ : arrays (n_boxes, n_features)
+        Corners of the boxes in the units of the features that reach this step; infinite where free.
 
     Examples
     --------
@@ -55,19 +63,42 @@ class BoxEmbedding(BagEmbedding):
         "kind": [one_of("and", "min")],
         "n_boxes": [COUNT],
         "grid": [one_of("auto"), BagGrid, None],
+        "around": [one_of("volume", "instances")],
+        "max_side": [real(0, 1, "right"), None],
+        "max_features": [COUNT, None],
         "random_state": SEED,
     }
 
-    def __init__(self, kind="and", n_boxes=1000, grid="auto", random_state=None):
+    def __init__(
+        self,
+        kind="and",
+        n_boxes=1000,
+        grid="auto",
+        around="volume",
+        max_side=None,
+        max_features=None,
+        random_state=None,
+    ):
         self.kind = kind
         self.n_boxes = n_boxes
         self.grid = grid
+        self.around = around
+        self.max_side = max_side
+        self.max_features = max_features
         self.random_state = random_state
 
     def _fit(self, bags, y):
         self.kernel_ = BoxKernel(
-            self.kind, "shared", grid=self.grid, n_boxes=self.n_boxes, random_state=self.random_state
+            self.kind,
+            "shared",
+            grid=self.grid,
+            n_boxes=self.n_boxes,
+            around=self.around,
+            max_side=self.max_side,
+            max_features=self.max_features,
+            random_state=self.random_state,
         ).fit(bags)
+        self.lower_, self.upper_ = self.kernel_.space_.corners(self.kernel_.boxes_)
         self.boxes_, self.weights_ = self.kernel_.boxes_, self.kernel_.weights_
         counts = [self._inside(bags[s]) for s in slices(len(bags), BLOCK)]
         most = np.max([c.max(axis=1) for c in counts], axis=0)

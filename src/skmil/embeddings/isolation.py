@@ -29,8 +29,9 @@ class IsolationEmbedding(BagEmbedding):
     n_partitions : int
         t.
     n_cells : int
-        :math:`\psi`, at most 65536; the number of training instances where there are fewer. Small
-        values suit wide differences between bags, large ones fine differences: worth a search.
+        :math:`\psi`, at most 65536; half of the training instances where there are not more of them, so
+        that partitions differ. Small values suit wide differences between bags, large ones fine
+        differences: worth a search.
     similarity_threshold : float in [0, 1], optional
         Weighted kernel (eq. 9, 10), where many similar instances of a bag count like one:
         :math:`w_x \propto 1 / \#\{y \in S: y = x \text{ or } K(x, y) > \epsilon\}`. Plain weights

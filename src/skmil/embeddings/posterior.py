@@ -8,16 +8,19 @@ from scipy.optimize import minimize_scalar
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
 from skmil._engines.statistics import bag_means
-from skmil._parameters import COUNT, POSITIVE, SEED, naming, one_of
+from skmil._parameters import COUNT, NOT_NEGATIVE, SEED, naming, one_of
 from skmil._random import random_key
 from skmil._threads import map_blocks
 from skmil.bags import Bags, as_bags, check_lengths
 from skmil.embeddings.base import BagEmbedding
 
+COMBINE = ("best", "cv", "all")
 COVARIANCES = {"diag": "diag", "full": "full", "spherical": "spherical"}
 P_GRID = np.linspace(0.05, 3.0, 60)
 
@@ -39,7 +42,8 @@ class PosteriorEmbedding(BagEmbedding):
         \frac{\langle K_p, T \rangle_F}{\lVert K_p \rVert_F \lVert T \rVert_F}, \qquad T = y y^T.
 
     For more than two classes T is the centred ideal kernel (1 where two labels are equal), for
-    numbers it is made from the centred targets. Powers of sums are not sums, so an instance has no
+    numbers it is made from the centred targets. In the limit p = 0 the presence of a pattern decides,
+    however little of it there is; p may be given as 0. Powers of sums are not sums, so an instance has no
     exact share of :math:`\psi^p`; instance scores come from leaving instances out.
 
     Cost: ``n_init`` fits of the mixture; :math:`O(n K^2)` for each p tried, without the n x n matrix.
@@ -54,16 +58,22 @@ class PosteriorEmbedding(BagEmbedding):
     p : float, optional
         Learned in (0, 3] where not given; 1 if there are no labels to learn from.
     unlabeled : bags or a table of instances, optional
-        More instances for the mixture, with the features that reach this step.
+        More instances for the mixture, with the features that reach this step; in a ``BagPipeline`` as they
+        come, since it sends them through the steps before.
     n_init : int
-        Seeds tried. The best on the training bags is kept: the highest alignment, or without labels
-        the best fit to the instances.
+        Seeds tried.
+    combine : "best", "cv" or "all"
+        What becomes of the mixtures of all seeds. The one of highest alignment is kept (without labels,
+        the one that fits the instances best); or the one with which a linear machine is most accurate in
+        five folds of the training bags; or all of them, their :math:`\psi` side by side, with one p.
     random_state : int, RandomState or None
 
     Attributes
     ----------
     p_ : float
-    mixture_ : the fitted ``KMeans`` or ``GaussianMixture``
+    mixtures_ : list
+        The fitted ``KMeans`` or ``GaussianMixture`` models in use: one, or ``n_init`` where all are.
+    mixture_ : the first of them
     alignment_ : float
         Alignment reached on the training bags; ``nan`` without labels.
     alignment_curve_ : array (60, 2)
@@ -86,9 +96,10 @@ class PosteriorEmbedding(BagEmbedding):
     _parameter_constraints: dict = {
         "n_components": [COUNT],
         "mixture": [one_of("kmeans", *COVARIANCES)],
-        "p": [POSITIVE, None],
+        "p": [NOT_NEGATIVE, None],
         "unlabeled": [Bags, "array-like", "sparse matrix", None],
         "n_init": [COUNT],
+        "combine": [one_of(*COMBINE)],
         "random_state": SEED,
     }
 
@@ -99,6 +110,7 @@ class PosteriorEmbedding(BagEmbedding):
         p=None,
         unlabeled=None,
         n_init=10,
+        combine="best",
         random_state=None,
     ):
         self.n_components = n_components
@@ -106,6 +118,7 @@ class PosteriorEmbedding(BagEmbedding):
         self.p = p
         self.unlabeled = unlabeled
         self.n_init = n_init
+        self.combine = combine
         self.random_state = random_state
 
     def _fit(self, bags, y):
@@ -113,23 +126,32 @@ class PosteriorEmbedding(BagEmbedding):
         target = None if y is None else ideal(check_lengths(y, bags))
         seeds = np.random.SeedSequence(int(random_key(self.random_state))).generate_state(self.n_init)
         mixtures = map_blocks(lambda seed: self._fit_mixture(X, int(seed)), seeds)
+        groups = [mixtures] if self.combine == "all" else [[m] for m in mixtures]
         if target is None:
-            self.mixture_ = max(mixtures, key=_fit_quality)
+            self.mixtures_ = max(groups, key=lambda group: _fit_quality(group[0]))
             self.p_, self.alignment_ = 1.0 if self.p is None else float(self.p), np.nan
             self.alignment_curve_ = np.empty((0, 2))
         else:
-            self._keep_best([(m, aggregate(m, bags)) for m in mixtures], target)
+            self._keep_best(groups, bags, y, target)
+        self.mixture_ = self.mixtures_[0]
+        if self.unlabeled is not None:
+            _warn_if_elsewhere(self.mixture_, bags)
 
-    def _keep_best(self, candidates, target) -> None:
-        """Of all mixtures the one whose best p aligns best with the labels."""
-        found = [best_power(psi, target, self.p) for _, psi in candidates]
-        best = max(range(len(found)), key=lambda i: found[i][1])
-        self.mixture_ = candidates[best][0]
+    def _keep_best(self, groups, bags, y, target) -> None:
+        """Of all groups of mixtures the one whose best p aligns best with the labels, or predicts best."""
+        psis = [_side_by_side(group, bags) for group in groups]
+        found = [best_power(psi, target, self.p) for psi in psis]
+        if self.combine == "cv":
+            scores = [inner_score(power(psi, p), y) for psi, (p, _, _) in zip(psis, found, strict=True)]
+        else:
+            scores = [alignment for _, alignment, _ in found]
+        best = int(np.argmax(scores))
+        self.mixtures_ = groups[best]
         self.p_, self.alignment_, curve = found[best]
         self.alignment_curve_ = np.column_stack([P_GRID, curve])
 
     def _transform(self, bags):
-        return aggregate(self.mixture_, bags) ** self.p_
+        return power(_side_by_side(self.mixtures_, bags), self.p_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -166,6 +188,38 @@ class PosteriorEmbedding(BagEmbedding):
             return model.fit(X)
 
 
+def power(psi: np.ndarray, p: float) -> np.ndarray:
+    """psi^p, with the limit at p = 0: 1 where a pattern is present."""
+    return psi**p if p > 0 else (psi > 0).astype(float)
+
+
+def inner_score(Z: np.ndarray, y: np.ndarray) -> float:
+    """How well a linear machine on the features does in five folds of the training bags."""
+    if type_of_target(y) == "continuous":
+        return float(cross_val_score(SVR(kernel="linear", C=10.0), Z, y, cv=min(5, len(y))).mean())
+    folds = min(5, int(np.unique(y, return_counts=True)[1].min()))
+    if folds < 2:
+        raise ValueError("combine='cv' needs two bags of each class; use combine='best'")
+    return float(cross_val_score(SVC(kernel="linear", C=10.0), Z, y, cv=folds).mean())
+
+
+def _side_by_side(mixtures, bags: Bags) -> np.ndarray:
+    return np.hstack([aggregate(m, bags) for m in mixtures])
+
+
+def _warn_if_elsewhere(mixture, bags: Bags) -> None:
+    """Say so where the training instances fill almost none of the components: the others lie elsewhere."""
+    share = np.add.reduce(aggregate(mixture, bags) * bags.sizes[:, None]) / bags.sizes.sum()
+    used = np.exp(-np.sum(share * np.log(np.maximum(share, 1e-300))))  # effective number
+    if len(share) >= 4 and used < max(1.5, len(share) / 10):
+        warnings.warn(
+            f"the training instances fall into {used:.0f} of {len(share)} components, the rest holds "
+            "unlabeled ones: are these scaled like the bags? Give them as they reach this step",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def aggregate(mixture, bags: Bags) -> np.ndarray:
     """The aggregate posteriors psi: one row per bag, which sums to one."""
     X = bags.instances
@@ -192,7 +246,7 @@ def ideal(y: np.ndarray) -> np.ndarray:
 
 def alignment(psi: np.ndarray, p: float, Y: np.ndarray) -> float:
     """<K_p, Y Y^T> / (|K_p| |Y Y^T|) by K x K matrices: |Z^T Y|^2 / (|Z^T Z| |Y^T Y|), Z = psi^p."""
-    Z = psi**p
+    Z = power(psi, p)
     size = np.linalg.norm(Z.T @ Z) * np.linalg.norm(Y.T @ Y)
     return float(np.sum((Z.T @ Y) ** 2) / size) if size > 0 else 0.0
 

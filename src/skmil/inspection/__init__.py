@@ -3,6 +3,7 @@
 from skmil.inspection.alignment import plot_alignment
 from skmil.inspection.alike import Neighbour, RememberBags
 from skmil.inspection.annealing import plot_annealing
+from skmil.inspection.boxes import BoxConcept, box_concept, plot_concept
 from skmil.inspection.explanation import Explanation, explain, explain_all
 from skmil.inspection.gram import method_gram
 from skmil.inspection.instances import plot_instances
@@ -11,11 +12,13 @@ from skmil.inspection.spectrum import Spectrum, spectrum
 from skmil.inspection.things import ThingExplanation, explain_parts, explain_things
 
 __all__ = [
+    "BoxConcept",
     "Explanation",
     "Neighbour",
     "RememberBags",
     "Spectrum",
     "ThingExplanation",
+    "box_concept",
     "explain",
     "explain_all",
     "explain_parts",
@@ -24,6 +27,7 @@ __all__ = [
     "page",
     "plot_alignment",
     "plot_annealing",
+    "plot_concept",
     "plot_instances",
     "spectrum",
 ]

@@ -80,6 +80,12 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         singles = (A[i : i + 1] for i in range(len(A)))
         return np.array([self._gram(b, b)[0, 0] for b in singles])
 
+    def _cosine(self, A: Bags, B: Bags) -> np.ndarray:
+        """What ``Normalized`` gives; a kernel whose values leave the range of floats has its own way."""
+        K = self._gram(A, B)
+        a = K.diagonal() if A is B else self._diag(A)
+        return cosine(K, a, a if A is B else self._diag(B))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -161,6 +167,9 @@ class Product(_Derived):
     def _diag(self, A):
         return self._part("left")._diag(A) * self._part("right")._diag(A)
 
+    def _cosine(self, A, B):
+        return self._part("left")._cosine(A, B) * self._part("right")._cosine(A, B)
+
 
 class Normalized(_Derived):
     r"""Cosine in feature space: :math:`k(P, Q) / \sqrt{k(P, P)\, k(Q, Q)}`.
@@ -182,10 +191,7 @@ class Normalized(_Derived):
         self.kernel = kernel
 
     def _gram(self, A, B):
-        k = self._part("kernel")
-        K = k._gram(A, B)
-        a = K.diagonal() if A is B else k._diag(A)
-        return cosine(K, a, a if A is B else k._diag(B))
+        return self._part("kernel")._cosine(A, B)
 
     def _diag(self, A):
         return (self._part("kernel")._diag(A) > 0).astype(float)
@@ -211,6 +217,10 @@ class Power(_Derived):
         d = self._part("kernel")._diag(A)
         return np.sign(d) * np.abs(d) ** self.rho
 
+    def _cosine(self, A, B):
+        K = self._part("kernel")._cosine(A, B)
+        return np.sign(K) * np.abs(K) ** self.rho
+
 
 class EmpiricalMap(_Derived):
     r"""Empirical kernel map (Schölkopf et al. 2002): a bag is the vector of its kernel values.
@@ -221,8 +231,11 @@ class EmpiricalMap(_Derived):
     ----------
     kernel : BagKernel
     anchors : "train" or bags
-        The bags A_1 ... A_n: those of ``fit``, or given ones (training and test bags together make
-        it transductive).
+        The bags A_1 ... A_n: those of ``fit``, or given ones.
+    unlabeled : bags, "test" or None
+        Bags without labels, such as those to be predicted: the kernel is fitted on them too, and they are
+        further anchors ("transduction" in Tao et al. 2008). "test" stands for the test bags of a fold,
+        which ``cross_validate_bags`` puts in its place; elsewhere it means none.
 
     Attributes
     ----------
@@ -233,18 +246,27 @@ class EmpiricalMap(_Derived):
     _parameter_constraints: dict = {
         "kernel": [BagKernel],
         "anchors": [one_of("train"), Bags, "array-like", "sparse matrix"],
+        "unlabeled": [one_of("test"), Bags, "array-like", "sparse matrix", None],
     }
 
-    def __init__(self, kernel, anchors="train"):
+    def __init__(self, kernel, anchors="train", unlabeled=None):
         self.kernel = kernel
         self.anchors = anchors
+        self.unlabeled = unlabeled
 
     def _fit(self, bags, y):
-        super()._fit(bags, y)
-        self.anchors_ = bags
+        anchors = bags
         if not isinstance(self.anchors, str):
             with naming("anchors"):
-                self.anchors_ = check_bags(self, self.anchors, reset=False).owned()
+                anchors = check_bags(self, self.anchors, reset=False).owned()
+        if self.unlabeled is None or isinstance(self.unlabeled, str):
+            super()._fit(bags, y)
+        else:
+            with naming("unlabeled"):
+                more = check_bags(self, self.unlabeled, reset=False)
+            super()._fit(Bags.concat([bags, more]), None)
+            anchors = Bags.concat([anchors, more])
+        self.anchors_ = anchors
         self.features_ = self._map(bags)
 
     def fit_transform(self, X, y=None, **fit_params):

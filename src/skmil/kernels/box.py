@@ -11,9 +11,10 @@ from sklearn.base import clone
 
 from skmil import _state as state
 from skmil._engines.boxes import shared
+from skmil._engines.boxes.aligned import aligned_diagonal, aligned_logs
 from skmil._engines.boxes.counter import KINDS, Counter, Plan, Report, log_grams
-from skmil._engines.boxes.exact import sweep
-from skmil._engines.boxes.space import Table, lengths, selective_first, table
+from skmil._engines.boxes.counting import count
+from skmil._engines.boxes.space import Space, Table
 from skmil._memo import once
 from skmil._parameters import COUNT, POSITIVE, SEED, one_of, real
 from skmil._random import random_key
@@ -21,7 +22,10 @@ from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.preprocessing import BagGrid
 
-MARGIN = 0.05  # of the range of a feature, on both sides, in the continuous limit
+__all__ = ["BoxKernel", "count"]
+
+HEALTHY = np.log(10.0)  # power="auto" makes the median cosine of two training bags one in ten
+PROBE = 100  # training bags that power="auto" looks at
 
 
 class BoxKernel(BagKernel):
@@ -37,6 +41,8 @@ class BoxKernel(BagKernel):
 
     A linear machine on top learns concepts such as "at least r of these regions are hit, or those
     others missed" (:math:`k_\wedge`) and "this region holds between t and z points" (:math:`k_{\min}`).
+    All but :math:`k_\vee` are positive semidefinite; :math:`k_{\wedge/\vee}` is the Tanimoto index of the
+    two sets of boxes. Estimates need not be, but for shared boxes.
 
     All of these are #P-complete to compute. Each count is exact or off by a factor between 1 - epsilon and
     1 + epsilon with probability at least 1 - delta, for each entry on its own. For the ratio "and/or" the
@@ -56,28 +62,47 @@ class BoxKernel(BagKernel):
     method : "auto", "exact", "pairwise", "shared" or "coverage"
         "exact" refuses what is hopeless, also a sum that it expects to take more than an hour;
         "pairwise" samples boxes for each pair of bags and stops when sure; "shared" draws ``n_boxes`` boxes
-        for the whole data set: positive semidefinite, no promise; "coverage" is the paper's own algorithm,
-        the slow reference; "auto" takes for each entry the cheapest of the first three that keeps the
-        promise. The bits of an entry do not depend on threads, on the order of instances or on the block
-        it is computed in (on the latter only up to the promise where boxes are shared).
+        for the whole data set: positive semidefinite, no promise; "coverage" is the paper's own algorithm
+        (Tables 3 to 5) for every entry, the slow reference, and "plain coverage" that of its Theorem 5 for
+        :math:`k_\wedge` and :math:`k_\vee`; "auto" takes for each entry the cheapest of the first three
+        that keeps the promise. The bits of an entry do not depend on threads, on the order of instances
+        or on the block it is computed in (on the latter only up to the promise where boxes are shared).
     epsilon, delta : float
         Relative error of a count, and the probability of missing it.
-    power : float
-        The exponent; the paper uses 1/50 against dominant diagonals.
+    power : float or "auto"
+        The exponent; the paper uses 1/50 against the dominant diagonals of Musk. "auto" measures: the
+        largest exponent up to 1 at which the median cosine of two training bags is one in ten or more.
     grid : "auto", BagGrid or None
         The discretisation, fitted on the training bags. "auto" takes integers as they are
         (``BagGrid(factor=1)``) and cuts the range of other features into 100 steps
         (``BagGrid(levels=100)``); ``None`` is the continuous limit, where counts become volumes.
     n_boxes : int
         Boxes of ``method="shared"``.
+    around : "volume" or "instances"
+        Only for ``method="shared"``. Boxes are drawn around a training instance, which comes by the
+        number of boxes around it, so that every box counts the same; or all instances come alike. In many
+        features nearly all boxes lie around a few instances: then "instances" it must be.
+    max_side : float, optional
+        Largest side of a box, as a share of the range of the feature. Needs ``around="instances"``, as does
+    max_features : int, optional
+        Features that a box bounds, drawn at random for each box; the others are free. All where not given.
+        Boxes from such a subset are the authors' own proposal against overfitting.
     align : function (P, Q) -> (P', Q'), optional
-        Coordinates for one pair of bags (arrays of raw features), as from a pairwise alignment.
+        Coordinates for one pair of bags, as from a pairwise alignment of two sequences. It gets two bags as
+        arrays (points, features) of the features that reach the kernel, and returns two arrays of the
+        aligned points: one row or more each (points without a partner may be left out), any number of
+        columns, the same for both. The grid of ``grid`` is then fitted to these two arrays, for each pair
+        anew: only differences within the pair matter. A pair is always given in the same order, so the
+        function need not be symmetric, but it must be deterministic. ``diag`` is k(P, P) of a bag aligned
+        with itself. Counts on different grids differ in size, so take ``kind="and/or"`` or
+        ``Normalized(...)``, whose cosine takes all three counts from the coordinates of the pair.
     random_state : int, RandomState or None
 
     Attributes
     ----------
-    grid_ : the fitted BagGrid, or None
+    grid_ : the fitted BagGrid, or None; with ``align`` that of the raw features, which no count uses
     low_, high_ : ends of the space of corners, per feature
+    power_ : the exponent
     scale_ : log of the largest k(P, P) of the training bags (0 for "and/or")
     report_ : Report
         After a call: how many counts each method served, boxes drawn, the error promised.
@@ -99,12 +124,15 @@ class BoxKernel(BagKernel):
 
     _parameter_constraints: dict = {
         "kind": [one_of(*KINDS)],
-        "method": [one_of("auto", "exact", "pairwise", "shared", "coverage")],
+        "method": [one_of("auto", "exact", "pairwise", "shared", "coverage", "plain coverage")],
         "epsilon": [real(0, 1)],
         "delta": [real(0, 1)],
-        "power": [POSITIVE],
+        "power": [POSITIVE, one_of("auto")],
         "grid": [one_of("auto"), BagGrid, None],
         "n_boxes": [COUNT],
+        "around": [one_of("volume", "instances")],
+        "max_side": [real(0, 1, "right"), None],
+        "max_features": [COUNT, None],
         "align": [callable, None],
         "random_state": SEED,
     }
@@ -118,6 +146,9 @@ class BoxKernel(BagKernel):
         power=1.0,
         grid="auto",
         n_boxes=10_000,
+        around="volume",
+        max_side=None,
+        max_features=None,
         align=None,
         random_state=None,
     ):
@@ -128,18 +159,16 @@ class BoxKernel(BagKernel):
         self.power = power
         self.grid = grid
         self.n_boxes = n_boxes
+        self.around = around
+        self.max_side = max_side
+        self.max_features = max_features
         self.align = align
         self.random_state = random_state
 
     def _check_state(self) -> None:
         d = state.count(self, "n_features_in_", 1, 2**31)
-        low, high = state.finite(self, "low_", (d,)), state.finite(self, "high_", (d,))
-        order = state.places(self, "order_", (2 * d,), 2 * d)
-        if len(np.unique(order)) < 2 * d or not (low < high).all():
-            raise state.damaged(self, "order_, low_ and high_ do not span a space")
-        grid = state.kept(self, "grid_", BagGrid, type(None))
-        if grid is not None and not ((low == -1).all() and np.array_equal(high, grid.s_ + 1.0)):
-            raise state.damaged(self, "low_ and high_ are not the ends of the grid")
+        if len(state.kept(self, "space_", Space).low) != d:
+            raise state.damaged(self, f"the space does not have {d} features")
         if self.method == "shared":
             n = len(state.finite(self, "boxes_", (None, 2 * d)))
             state.finite(self, "weights_", (n,))
@@ -156,78 +185,91 @@ class BoxKernel(BagKernel):
             raise ValueError(f"X has {A.n_features} features and Y has {B.n_features}")
         for kind in kinds:
             _one_of("kind", kind, KINDS)
-        return self._ready(A, B)._log_grams(A, B, tuple(kinds), self)
+        out, report = self._ready(A, B)._log_grams(A, B, tuple(kinds))
+        self._note(report)
+        return out
 
     def _fit(self, bags, y):
-        if self.align is not None and self.method == "shared":
-            raise ValueError("shared boxes need one coordinate system; use method='pairwise' with align")
+        self._check_family()
         bags = bags.to_dense()
         self.key_ = random_key(self.random_state)
         self.report_ = Report()
-        self._fit_space(bags)
-        T = self._table(bags)
-        self.order_ = selective_first(T.z)
-        T = self._table(bags)
+        space = Space.over(bags, self.grid)
+        self.space_ = space.ordered(space.table(bags))
+        self.grid_, self.low_, self.high_ = space.grid, space.low, space.high
         if self.method == "shared":
-            self._fit_shared(T)
-        self.scale_ = self._largest(T)
-
-    def _fit_space(self, bags: Bags) -> None:
-        """Where corners of boxes may lie."""
-        if self.grid is None:
-            self.grid_ = None
-            low, high = bags.instances.min(axis=0), bags.instances.max(axis=0)
-            with np.errstate(over="ignore"):
-                margin = MARGIN * np.where(high > low, high - low, 1.0)
-            self.range_ = low, high
-            self.low_, self.high_ = low - margin, high + margin
-            if not np.isfinite(self.high_ - self.low_).all():
-                k = int(np.argmin(np.isfinite(self.high_ - self.low_)))
-                raise ValueError(
-                    f"feature {k} runs from {low[k]:.3g} to {high[k]:.3g}, too far for volumes; scale it"
-                )
-        else:
-            grid = BagGrid.suited(bags) if isinstance(self.grid, str) else clone(self.grid)
-            self.grid_ = grid.fit(bags)
-            self.low_, self.high_ = -np.ones(bags.n_features), self.grid_.s_ + 1.0
-        self.order_ = np.arange(2 * bags.n_features)
+            self._fit_shared(self._table(bags))
+        self.scale_ = 0.0 if self.kind == "and/or" else float(self._self_logs(bags).max())
+        self.power_ = self._healthy_power(bags) if self.power == "auto" else float(self.power)
 
     def _fit_shared(self, T: Table) -> None:
         """Draw the boxes of ``method="shared"`` and weigh them by the training instances they hold."""
-        self.boxes_ = shared.draw_boxes(T, self.n_boxes, self.key_)
+        if self.around == "volume":
+            self.boxes_, total = shared.draw_boxes(T, self.n_boxes, self.key_), shared.log_volume(T)
+        else:
+            family = shared.family(self.space_, self.max_side, self.max_features)
+            self.boxes_ = shared.draw_local(T, family, self.n_boxes, self.key_)
+            total = np.log(len(T.z))
         counts = shared.inside(T, shared.masks(T), self.boxes_)
         self.weights_ = 1.0 / counts.sum(axis=1)
-        self.volume_ = shared.log_volume(T) - np.log(self.n_boxes)
+        self.volume_ = total - np.log(self.n_boxes)
 
-    def _largest(self, T: Table) -> float:
-        """Log of the largest k(P, P)."""
-        if self.kind == "and/or":
-            return 0.0
-        if self.method == "shared":
-            counts = shared.inside(T, shared.masks(T), self.boxes_)
-            return float(self._shared(counts, counts, (self.kind,))[self.kind].diagonal().max())
-        return float(self._self_counts(T).max())
+    def _healthy_power(self, bags: Bags) -> float:
+        """The largest exponent up to 1 that leaves the median cosine of two bags healthy."""
+        few = bags[np.unique(np.linspace(0, len(bags) - 1, PROBE).astype(int))]
+        off = ~np.eye(len(few), dtype=bool)
+        gaps = -self._log_cosines(few, few)[0][off]
+        gap = np.median(gaps) if len(gaps) else 0.0
+        return float(min(1.0, HEALTHY / gap)) if gap > 0 else 1.0
 
     def _gram(self, A, B):
         ready = self._ready(A, B)
-        L = ready._log_grams(A, B, (self.kind,), self)[self.kind]
-        return np.exp(self.power * (L - ready.scale_))
+        logs, report = ready._log_grams(A, B, (self.kind,))
+        self._note(report)
+        return np.exp(ready.power_ * (logs[self.kind] - ready.scale_))
 
     def _diag(self, A):
         ready = self._ready(A, A)
-        if self.kind == "and/or":
-            return np.ones(len(A))
-        if self.method == "shared":
-            return np.concatenate([ready._gram(A[s], A[s]).diagonal() for s in _singles(A)])
-        return np.exp(self.power * (ready._self_counts(ready._table(A.to_dense())) - ready.scale_))
+        return np.exp(ready.power_ * (ready._self_logs(A.to_dense()) - ready.scale_))
 
-    def _self_counts(self, T: Table) -> np.ndarray:
-        """Log k(P, P) of each bag."""
-        i = np.arange(len(T.offsets) - 1)
-        counter = Counter(T, self._plan())
+    def _cosine(self, A, B):
+        """In logs: where counts differ by more than floats can tell, their cosine does not."""
+        ready = self._ready(A, B)
+        logs, report = ready._log_cosines(A, B)
+        self._note(report)
+        return np.exp(ready.power_ * logs)
+
+    def _log_cosines(self, A: Bags, B: Bags):
+        if self.align is not None:
+            A, B = _dense(A, B)
+            out, report = aligned_logs(self.align, A, B, (self.kind,), self.grid, self._plan(), cosine=True)
+            return out[self.kind], report
+        counts, report = self._log_grams(A, B, (self.kind,))
+        a = self._self_logs(A.to_dense())
+        b = a if A is B else self._self_logs(B.to_dense())
+        # A bag that no shared box holds has no direction: its cosines are 0, not undefined.
+        known = np.isfinite(a)[:, None] & np.isfinite(b)
+        half = np.where(known, np.add.outer(a, b) / 2, 0.0)
+        return np.where(known, counts[self.kind] - half, -np.inf), report
+
+    def _self_logs(self, bags: Bags) -> np.ndarray:
+        """Log k(P, P) of each dense bag."""
+        if self.align is not None:
+            return aligned_diagonal(self.align, bags, self.kind, self.grid, self._plan())
+        if self.method == "shared":
+            return self._shared_diagonal(self._inside(bags))
+        if self.kind == "and/or":
+            return np.zeros(len(bags))
+        counter, i = Counter(self._table(bags), self._plan()), np.arange(len(bags))
         if self.kind != "min":
             counter.prepare_own((self.kind,))
         return counter.counts(i, i, (self.kind,))[0][self.kind]
+
+    def _shared_diagonal(self, counts: np.ndarray) -> np.ndarray:
+        if self.kind == "and/or":
+            return np.where(counts.any(axis=0), 0.0, -np.inf)
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights_ @ (counts if self.kind == "min" else counts > 0)) + self.volume_
 
     def _ready(self, A: Bags, B: Bags) -> "BoxKernel":
         """The kernel itself where it is fitted; else a clone fitted on the bags of the call."""
@@ -235,20 +277,17 @@ class BoxKernel(BagKernel):
             return self
         return clone(self).fit(A if A is B else Bags.concat([A.to_dense(), B.to_dense()]))
 
-    def _log_grams(self, A: Bags, B: Bags, kinds, caller) -> dict[str, np.ndarray]:
+    def _log_grams(self, A: Bags, B: Bags, kinds):
+        """Log counts of each kind, and a report."""
         symmetric = A is B
-        A = A.to_dense()
-        B = A if symmetric else B.to_dense()
+        A, B = _dense(A, B)
         if self.align is not None:
-            out, report = self._aligned(A, B, kinds)
-        elif self.method == "shared":
+            return aligned_logs(self.align, A, B, kinds, self.grid, self._plan())
+        if self.method == "shared":
             out = self._shared(self._inside(A), self._inside(B), kinds)
-            report = Report({"shared": len(A) * len(B) * len(kinds)}, len(self.boxes_), np.nan)
-        else:
-            T = self._table(A if symmetric else Bags.concat([A, B]))
-            out, report = once(log_grams, T, len(A), symmetric, kinds, self._plan())
-        caller._note(report)
-        return out
+            return out, Report({"shared": len(A) * len(B) * len(kinds)}, len(self.boxes_), np.nan)
+        T = self._table(A if symmetric else Bags.concat([A, B]))
+        return once(log_grams, T, len(A), symmetric, kinds, self._plan())
 
     def _note(self, report: Report) -> None:
         """Keep a copy of the report in the object that ``fit`` made: a call changes no attribute."""
@@ -257,21 +296,6 @@ class BoxKernel(BagKernel):
             vars(self.report_).update(vars(report))
         else:
             self.report_ = report
-
-    def _aligned(self, A: Bags, B: Bags, kinds):
-        """Every pair of bags in coordinates of its own."""
-        out = {k: np.empty((len(A), len(B))) for k in kinds}
-        report = Report()
-        for i in range(len(A)):
-            for j in range(i if A is B else 0, len(B)):
-                T = self._table(Bags.from_list(list(self.align(A[i], B[j]))))
-                values, part = log_grams(T, 1, False, kinds, self._plan())
-                report.merge(part)
-                for k in kinds:
-                    out[k][i, j] = values[k][0, 0]
-                    if A is B:
-                        out[k][j, i] = values[k][0, 0]
-        return out, report
 
     def _inside(self, bags: Bags) -> np.ndarray:
         """Points of each bag in each shared box."""
@@ -294,78 +318,26 @@ class BoxKernel(BagKernel):
         return {k: logs[k] for k in kinds}
 
     def _table(self, bags: Bags) -> Table:
-        if self.grid_ is None:
-            bags = bags.with_instances(np.clip(bags.instances, *self.range_))
-        else:
-            bags = self.grid_.transform(bags)
-        return table(bags, self.low_, self.high_, self.order_)
+        return self.space_.table(bags)
 
     def _plan(self) -> Plan:
         return Plan(self.method, self.epsilon, self.delta, self.key_)
 
-
-def count(P, Q=None, s=None, kind="and", method="exact") -> int:
-    r"""Count boxes of :math:`\prod_k \{0, ..., s_k\}` exactly: a Python integer, however large.
-
-    Parameters
-    ----------
-    P, Q : arrays (points, d) of integers
-        Bags; without Q the boxes that contain a point of P, whatever the kind but "min" (where Q is P).
-    s : int or array of d ints, optional
-        Largest value of each feature; the largest seen where not given.
-    kind : "and", "or" or "min"
-    method : "exact" or "hypervolume"
-        The sweep over subsets of points; or ``moocore`` (not for "min"), where counts fit in a float.
-
-    Examples
-    --------
-    >>> from skmil.kernels.box import count
-    >>> count([[0], [2]], [[1]], s=4), count([[0], [2]], [[1]], s=4, kind="or")
-    (7, 12)
-    """
-    P, Q = _points(P, "P"), _points(P if Q is None else Q, "Q")
-    _one_of("kind", kind, ("and", "or", "min"))
-    _one_of("method", method, ("exact", "hypervolume"))
-    if P.shape[1] != Q.shape[1]:
-        raise ValueError(f"P has {P.shape[1]} features and Q has {Q.shape[1]}")
-    top = np.maximum(P.max(axis=0), Q.max(axis=0))
-    s = top if s is None else np.broadcast_to(np.asarray(s, np.int64), top.shape)
-    if (top > s).any():
-        k = int(np.argmax(top > s))
-        raise ValueError(f"feature {k} has the value {top[k]}; the grid ends at s = {s[k]}")
-    z_p, z_q = lengths(P, -1, s + 1), lengths(Q, -1, s + 1)
-    return (
-        _hypervolume_count(z_p, z_q, kind)
-        if method == "hypervolume"
-        else sweep(z_p.tolist(), z_q.tolist())[kind]
-    )
+    def _check_family(self) -> None:
+        """What parameters ask of each other."""
+        if self.align is not None and self.method == "shared":
+            raise ValueError("shared boxes need one coordinate system; use method='pairwise' with align")
+        bounded = self.max_side is not None or self.max_features is not None
+        if bounded and self.around == "volume":
+            raise ValueError("max_side and max_features need around='instances'")
+        if self.around != "volume" and self.method != "shared":
+            raise ValueError("around='instances' needs method='shared'")
 
 
-def _hypervolume_count(z_p, z_q, kind) -> int:
-    from skmil._engines.boxes.exact import hypervolume
-
-    if kind == "min":
-        raise ValueError("k_min is not a hypervolume; use method='exact'")
-    both = hypervolume(np.vstack([z_p, z_q]))
-    if both > 32:
-        raise ValueError(
-            f"the count is about e^{both:.0f}, too large to be exact as a float; use method='exact'"
-        )
-    p, q = (round(np.exp(hypervolume(z))) for z in (z_p, z_q))
-    return round(np.exp(both)) if kind == "or" else p + q - round(np.exp(both))
-
-
-def _points(X, name: str) -> np.ndarray:
-    X = np.asarray(X)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"{name} has shape {X.shape}; expected (points >= 1, features >= 1)")
-    if not np.array_equal(X, np.rint(X)) or X.min() < 0:
-        raise ValueError(f"{name} must hold integers >= 0; use BagGrid to get there")
-    return X.astype(np.int64)
-
-
-def _singles(bags: Bags):
-    return [slice(i, i + 1) for i in range(len(bags))]
+def _dense(A: Bags, B: Bags) -> tuple[Bags, Bags]:
+    """Both dense; one and the same object stays one."""
+    dense = A.to_dense()
+    return dense, dense if B is A else B.to_dense()
 
 
 def _one_of(name: str, value, allowed) -> None:

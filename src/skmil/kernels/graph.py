@@ -1,5 +1,7 @@
 r"""miGraph kernel (Zhou, Sun & Li, ICML 2009)."""
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 
@@ -43,6 +45,10 @@ class GraphKernel(BagKernel):
         Width of the RBF, as in ``SetKernel``.
     power : float
         The exponent p of the RBF, a factor to ``gamma``.
+    metric : "euclidean" or "relevant"
+        "relevant" takes the distance of Xu, Ting & Zhou (2019, eq. 15, footnote 1) for edges and RBF:
+        :math:`\sum_{i \in C} (a_i - b_i)^2 / |C|`, C the features that are not zero in both. Its "median"
+        is that of these distances; it knows no "scale".
 
     Attributes
     ----------
@@ -66,12 +72,14 @@ class GraphKernel(BagKernel):
         "threshold": [one_of("mean"), NOT_NEGATIVE],
         "gamma": GAMMA,
         "power": [POSITIVE],
+        "metric": [one_of("euclidean", "relevant")],
     }
 
-    def __init__(self, threshold="mean", gamma="median", power=1.0):
+    def __init__(self, threshold="mean", gamma="median", power=1.0, metric="euclidean"):
         self.threshold = threshold
         self.gamma = gamma
         self.power = power
+        self.metric = metric
 
     def instance_gram(self, X, Y) -> np.ndarray:
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
@@ -79,7 +87,10 @@ class GraphKernel(BagKernel):
         return instance_sums(A, B, self._instance(), self._weights(A), self._weights(B))
 
     def _fit(self, bags, y):
-        self.gamma_ = resolve_gamma(self.gamma, bags)
+        if self.metric == "relevant" and isinstance(self.gamma, str):
+            self.gamma_ = _relevant_gamma(self.gamma, bags)
+        else:
+            self.gamma_ = resolve_gamma(self.gamma, bags)
 
     def _gram(self, A, B):
         u = self._weights(A)
@@ -89,21 +100,50 @@ class GraphKernel(BagKernel):
         return self_sums(A, self._instance(), self._weights(A))
 
     def _instance(self) -> InstanceKernel:
-        return InstanceKernel("rbf", gamma_of(self), power=self.power)
+        gamma = gamma_of(self)
+        if self.metric == "euclidean":
+            return InstanceKernel("rbf", gamma, power=self.power)
+        return InstanceKernel(partial(_relevant_rbf, gamma=gamma * self.power))
 
     def _weights(self, bags: Bags) -> np.ndarray:
         """W divided by its sum over the bag, as a column."""
-        parts = map_blocks(lambda i: _weights(bags[i], self.threshold), range(len(bags)))
+        relevant = self.metric == "relevant"
+        parts = map_blocks(lambda i: _weights(bags[i], self.threshold, relevant), range(len(bags)))
         return np.concatenate(parts)[:, None]
 
 
-def _weights(X, tau) -> np.ndarray:
+def relevant_squares(X, Y) -> np.ndarray:
+    """Squared distances, each divided by the number of features that are not zero in both (at least 1)."""
+    d2 = np.maximum(_squares(X)[:, None] + _squares(Y) - 2 * _product(X, Y), 0)
+    x, y = ((T != 0).astype(float) for T in (X, Y))
+    return d2 / np.maximum(_squares(x)[:, None] + _squares(y) - _product(x, y), 1)
+
+
+def _relevant_rbf(X, Y, gamma) -> np.ndarray:
+    return np.exp(-gamma * relevant_squares(X, Y))
+
+
+def _relevant_gamma(gamma: str, bags: Bags) -> float:
+    """1 / the median squared distance of up to a thousand instances, evenly spaced."""
+    if gamma != "median":
+        raise ValueError(f"gamma is {gamma!r}; give a number or 'median' with metric='relevant'")
+    N = bags.offsets[-1]
+    X = bags.instances[np.unique(np.linspace(0, N - 1, 1000).astype(int))]
+    d2 = relevant_squares(X, X)[np.triu_indices(X.shape[0], 1)]
+    typical = np.median(d2) if len(d2) else 0.0
+    return float(1.0 / typical) if typical > 0 else 1.0
+
+
+def _weights(X, tau, relevant=False) -> np.ndarray:
     """Weights of the instances of one bag, which add up to 1."""
     m = X.shape[0]
-    X = X if sparse.issparse(X) else X - X[0]  # distances keep their digits; integers stay integers
+    if not (relevant or sparse.issparse(X)):
+        X = X - X[0]  # distances keep their digits; integers stay integers
     square = _squares(X)
 
     def distances(rows):
+        if relevant:
+            return np.sqrt(relevant_squares(X[rows], X))
         return np.sqrt(np.maximum(square[rows, None] + square - 2 * _product(X[rows], X), 0))
 
     if tau == "mean":

@@ -28,7 +28,8 @@ class IsolationKernel(BagKernel):
     n_partitions : int
         t.
     n_cells : int
-        :math:`\psi`, at most 65536; the number of training instances where there are fewer.
+        :math:`\psi`, at most 65536; half of the training instances where there are not more of them, so
+        that partitions differ.
     similarity_threshold : float in [0, 1], optional
         The :math:`\epsilon` of eq. 9: instances weigh :math:`w_x \propto 1 / \#\{y \in S: y = x
         \text{ or } K(x, y) > \epsilon\}`, so that many similar instances count like one. All weigh

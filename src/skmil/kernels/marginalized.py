@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import Hypotheses, Search, unit_targets
-from skmil._engines.labels import label_moments, label_overlap
+from skmil._engines.labels import label_moments, label_overlap, tent_mean
 from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
 from skmil._parameters import COUNT, ESTIMATOR, GAMMA, POSITIVE, SEED, one_of
 from skmil.bags import Bags, check_labels
@@ -39,12 +39,21 @@ class MarginalizedKernel(BagKernel):
     weighting : "accuracy" or "density"
         P(h | D) in proportion to the training accuracy of h (MG-ACC; targets: one minus the squared error,
         rescaled to [0, 1]) or to its density (MG-DDV).
-    label_kernel : "auto", "equal", "linear" or "gaussian"
-        :math:`k_c`: :math:`1[c = c']`, :math:`1 - |c - c'|` or :math:`e^{-\beta (c - c')^2}`.
-        "auto" is "equal" for classes
-        and "gaussian" for targets, where two labels are never equal.
+    label_kernel : "auto", "equal", "linear", "gaussian" or "product"
+        :math:`k_c`: :math:`1[c = c']`, :math:`1 - |c - c'|`, :math:`e^{-\beta (c - c')^2}` or
+        :math:`c\,c'`. "auto" is "equal" for classes
+        and "gaussian" for targets, where two labels are never equal. "product" is for targets: an instance
+        counts as much as its expected label is large, so that the one that decides is not drowned.
+    label_density : "tent" or "sharp"
+        For targets, :math:`p(c | x, h)`: the paper's tent around :math:`u_h`, so wide that the
+        expected label is never far from one half, or all of it at :math:`u_h`. The linear label kernel
+        takes the tent only.
+    normalize : bool
+        Divide by :math:`\sqrt{k(A, A)\, k(B, B)}`, as the paper does.
     gamma : float, "scale" or "median"
         Of :math:`k_x`, as in ``SetKernel``.
+    power : float
+        A factor to ``gamma``, as in ``SetKernel``.
     beta : float
         Of the Gaussian label kernel.
     estimator : optional
@@ -78,9 +87,12 @@ class MarginalizedKernel(BagKernel):
 
     _parameter_constraints: dict = {
         "weighting": [one_of("accuracy", "density")],
-        "label_kernel": [one_of("auto", "equal", "linear", "gaussian")],
+        "label_kernel": [one_of("auto", "equal", "linear", "gaussian", "product")],
         "gamma": GAMMA,
         "beta": [POSITIVE],
+        "power": [POSITIVE],
+        "label_density": [one_of("tent", "sharp")],
+        "normalize": ["boolean"],
         "estimator": ESTIMATOR,
         "max_starts": [COUNT, None],
         "task": [one_of("auto", "classification", "regression")],
@@ -93,6 +105,9 @@ class MarginalizedKernel(BagKernel):
         label_kernel="auto",
         gamma="median",
         beta=10.0,
+        power=1.0,
+        label_density="tent",
+        normalize=True,
         estimator=None,
         max_starts=None,
         task="auto",
@@ -102,6 +117,9 @@ class MarginalizedKernel(BagKernel):
         self.label_kernel = label_kernel
         self.gamma = gamma
         self.beta = beta
+        self.power = power
+        self.label_density = label_density
+        self.normalize = normalize
         self.estimator = estimator
         self.max_starts = max_starts
         self.task = task
@@ -118,6 +136,23 @@ class MarginalizedKernel(BagKernel):
         P = np.column_stack([part.probability(bags) for part in self.posteriors_])
         return bags.split(P if len(self.posteriors_) > 1 else P.ravel())
 
+    def expected_label(self, X) -> list[np.ndarray]:
+        r"""E[c | x] of each instance, one array per bag.
+
+        For two classes this is P(c = 1 | x). For targets it is the mean of :math:`p(c | x)`, on the scale
+        [0, 1]; the tents pull it to the middle, so that it is not :math:`\sum_h P(h | D) u_h`.
+        """
+        if self.classes_ is not None:
+            return self.instance_probability(X)
+        check_is_fitted(self)
+        bags = self._check(X)
+        return bags.split(self._means(bags))
+
+    def _means(self, bags: Bags) -> np.ndarray:
+        part = self.posteriors_[0]
+        U = part.responses(bags)
+        return (U if self.label_density == "sharp" else tent_mean(U)) @ part.weights
+
     def instance_gram(self, X, Y) -> np.ndarray:
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
         A, B = self._check(X), self._check(Y)
@@ -127,10 +162,7 @@ class MarginalizedKernel(BagKernel):
 
     def _fit(self, bags, y):
         regression = self._is_regression(y)
-        if regression and self.label_kernel == "equal":
-            raise ValueError(
-                "label_kernel is 'equal' but y are targets, two of which are never equal; use 'linear'"
-            )
+        self._check_labels(regression)
         codes, self.classes_ = check_labels(self, bags, y, classification=not regression)
         self.gamma_ = resolve_gamma(self.gamma, bags)
         if regression:
@@ -171,33 +203,53 @@ class MarginalizedKernel(BagKernel):
         """Rows z with <z_a, z_b> = E[k_c(c_a, c_b)]."""
         check_is_fitted(self)
         if self.classes_ is None:
-            kind = "linear" if self.label_kernel == "linear" else "gaussian"
-            part = self.posteriors_[0]
-            return label_moments(part.responses(bags), part.weights, kind, float(self.beta))
+            return self._target_channels(bags)
         differ = np.exp(-self.beta) if self.label_kernel == "gaussian" else 0.0
         root = np.array([[1.0, 0.0], [differ, np.sqrt(1 - differ**2)]])  # times its transpose: k_c
         P = [part.probability(bags) for part in self.posteriors_]
         return np.hstack([np.column_stack([p, 1 - p]) @ root for p in P])
 
+    def _target_channels(self, bags: Bags) -> np.ndarray:
+        if self.label_kernel == "product":
+            return self._means(bags)[:, None]  # labels are independent: E[c c'] = E[c] E[c']
+        kind = "linear" if self.label_kernel == "linear" else "gaussian"
+        part = self.posteriors_[0]
+        sharp = self.label_density == "sharp"
+        return label_moments(part.responses(bags), part.weights, kind, float(self.beta), sharp)
+
     def _gram(self, A, B):
         u = self._channels(A)
         if A is B:
             K = pair_sums(A, A, self._instance(), u)
-            return cosine(K, K.diagonal(), K.diagonal())
+            return cosine(K, K.diagonal(), K.diagonal()) if self.normalize else K
         v = self._channels(B)
         K = pair_sums(A, B, self._instance(), u, v)
         return quotient(K, self._size(A, u), self._size(B, v))
 
     def _diag(self, A):
         check_is_fitted(self)
-        return np.ones(len(A))
+        return np.ones(len(A)) if self.normalize else self_sums(A, self._instance(), self._channels(A))
 
     def _size(self, A, u) -> np.ndarray:
-        return np.sqrt(self_sums(A, self._instance(), u))
+        """What the sums of each bag are divided by; a bag without any label counts as it is."""
+        if not self.normalize:
+            return np.ones(len(A))
+        size = np.sqrt(self_sums(A, self._instance(), u))
+        return np.where(size > 0, size, 1.0)
 
     def _instance(self) -> InstanceKernel:
         check_is_fitted(self)
-        return InstanceKernel("rbf", self.gamma_)
+        return InstanceKernel("rbf", self.gamma_, power=self.power)
+
+    def _check_labels(self, regression: bool) -> None:
+        if regression and self.label_kernel == "equal":
+            raise ValueError(
+                "label_kernel is 'equal' but y are targets, two of which are never equal; use 'linear'"
+            )
+        if not regression and self.label_kernel == "product":
+            raise ValueError("label_kernel is 'product' but y are classes, not targets; use 'equal'")
+        if self.label_kernel == "linear" and self.label_density == "sharp":
+            raise ValueError("label_density='sharp' needs the label kernel 'gaussian' or 'product'")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

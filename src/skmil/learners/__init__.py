@@ -34,6 +34,7 @@ from skmil.learners.sil import SIL
 from skmil.learners.svm import BagSVC, BagSVR
 from skmil.learners.tlc import TLC
 from skmil.learners.wide import WideLinearSVC
+from skmil.learners.winnow import BoxWinnow
 
 __all__ = [
     "APR",
@@ -59,6 +60,7 @@ __all__ = [
     "BallBoost",
     "BinaryBagClassifier",
     "BlendKernel",
+    "BoxWinnow",
     "CalibratedBagClassifier",
     "CitationKNN",
     "CitationKNNRegressor",

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
+from skmil._engines.boxes.space import default_grid
 from skmil._parameters import CLASS_WEIGHT, COUNT, POSITIVE, SEED, one_of, real, whole
 from skmil._threads import slices
 from skmil.learners.base import BinaryBagClassifier
@@ -51,6 +52,8 @@ class GMIL1(BinaryBagClassifier):
         Number of boxes of each group, relative to all.
     hit_, missed_ : arrays (groups,)
         Log weights of both attributes.
+    mistakes_ : array (n_iter_,)
+        Mistakes in each round through the training bags.
     n_iter_ : int
 
     Notes
@@ -109,8 +112,7 @@ class GMIL1(BinaryBagClassifier):
 
     def _fit(self, bags, y, w):
         bags = bags.to_dense()
-        grid = BagGrid.suited(bags) if isinstance(self.grid, str) else clone(self.grid)
-        self.grid_ = grid.fit(bags)
+        self.grid_ = (default_grid(bags) if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
         points = self.grid_.transform(bags).instances
         n_points = len(np.unique(points, axis=0))
         clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state)
@@ -146,6 +148,7 @@ class GMIL1(BinaryBagClassifier):
 
     def _winnow(self, active: np.ndarray, y: np.ndarray, w: np.ndarray) -> None:
         self.hit_, self.missed_ = np.zeros(len(self.size_)), np.zeros(len(self.size_))
+        counted: list[int] = []
         for n_iter in range(1, self.max_iter + 1):
             self.n_iter_, mistakes = n_iter, 0
             for a, label, weight in zip(active, y, w, strict=True):
@@ -155,8 +158,10 @@ class GMIL1(BinaryBagClassifier):
                     self.hit_[a] = np.clip(self.hit_[a] + step, -300, 300)
                     self.missed_[~a] = np.clip(self.missed_[~a] + step, -300, 300)
                     mistakes += 1
+            counted.append(mistakes)
             if not mistakes:
                 break
+        self.mistakes_ = np.array(counted)
 
     def _scores(self, active: np.ndarray) -> np.ndarray:
         """Log of the weighted sum over theta; the border itself, up to rounding, counts as positive."""

@@ -1,16 +1,23 @@
 """A pipeline that keeps what is special about bags: instance scores and the learner's own results."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn import get_config
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skmil._parameters import naming
 from skmil.bags import as_bags
 from skmil.learners.base import leave_one_out
 
 
 class BagPipeline(Pipeline):
     """scikit-learn's ``Pipeline`` with ``score_instances`` and the learned attributes of its last step.
+
+    A step with a parameter ``unlabeled`` (more instances to learn from) gets it as the steps before it
+    leave it, like the training bags themselves.
 
     Examples
     --------
@@ -30,7 +37,13 @@ class BagPipeline(Pipeline):
                 raise TypeError(f"{type(last).__name__} takes no sample_weight; leave it out")
             routed = "sample_weight" if _routing() else f"{name}__sample_weight"
             params[routed] = sample_weight
-        return super().fit(X, y, **params)
+        with _carried(self, X, y):
+            return super().fit(X, y, **params)
+
+    def fit_transform(self, X, y=None, **params):
+        """``fit``, then what the last step makes of X."""
+        with _carried(self, X, y):
+            return super().fit_transform(X, y, **params)
 
     def get_metadata_routing(self):
         """Weights are for the last step, unless its own requests say otherwise."""
@@ -82,6 +95,29 @@ class BagPipeline(Pipeline):
 
 def _routing() -> bool:
     return bool(get_config().get("enable_metadata_routing", False))
+
+
+@contextmanager
+def _carried(pipeline, X, y):
+    """While a pipeline is fitted, unlabelled instances are where the steps before their own put them."""
+    raw = {}
+    for i, (name, step) in enumerate(pipeline.steps):
+        more = getattr(step, "unlabeled", None)
+        if i and more is not None:
+            bags = as_bags(X)
+            for _, before in pipeline.steps[:i]:
+                if before not in (None, "passthrough"):
+                    before = clone(before)
+                    bags = before.fit_transform(bags, y)
+                    with naming("unlabeled"):
+                        more = before.transform(as_bags(more))
+            raw[name] = step.unlabeled
+            step.unlabeled = more
+    try:
+        yield
+    finally:
+        for name, value in raw.items():
+            pipeline.named_steps[name].unlabeled = value
 
 
 def _through(steps, bags):

@@ -1,5 +1,7 @@
 """Support vector machines on any kernel of bags (libsvm through scikit-learn)."""
 
+import warnings
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.svm import SVC, SVR
@@ -13,6 +15,8 @@ from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
+SIMILAR = 1e-9  # median cosine of two bags below which a Gram matrix is as good as diagonal
+
 
 class _BagSVM(BagEstimator):
     """Fits the kernel on the training bags, the machine on their Gram matrix, keeps support bags."""
@@ -22,6 +26,7 @@ class _BagSVM(BagEstimator):
         bags = bags.owned()
         self.kernel_, K = once(_fitted, kernel, bags, y)
         self.kernel_.bags_ = bags
+        warn_if_diagonal(K)
         return K
 
     def _keep(self, machine, bags) -> None:
@@ -66,6 +71,24 @@ class _BagSVM(BagEstimator):
         bags = self.kernel_.bags_
         every = isinstance(self.kept_, slice) and len(self.support_)
         return bags[self.svm_.support_] if every else bags
+
+
+def warn_if_diagonal(K: np.ndarray) -> None:
+    """Say so where bags are similar only to themselves: a machine then learns nothing about new ones."""
+    if len(K) < 3:
+        return
+    a = np.sqrt(np.abs(K.diagonal()))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosines = np.abs(K) / np.outer(a, a)
+    typical = np.median(cosines[~np.eye(len(K), dtype=bool)])
+    if typical < SIMILAR:
+        warnings.warn(
+            f"each bag is similar only to itself (median cosine of two bags {typical:.0e}): new bags get "
+            "the label of the intercept; for box kernels use power='auto' or EmpiricalMap, else a wider "
+            "kernel or Power(kernel, rho)",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def _fitted(kernel, bags, y):

@@ -13,6 +13,7 @@ from skmil._engines.boxes.space import Table
 from skmil._threads import map_blocks, slices
 
 KINDS = ("and", "or", "and/or", "min")
+LITERAL = ("coverage", "plain coverage")  # the paper's own algorithms, which no shorter way replaces
 CODES = {"and": AND, "min": MIN, "or": OR}
 LONGEST = {"auto": 1024, "exact": 8192}  # corners of a bag: 100 kB or so; a MB where all must be exact
 LARGEST = 2**20  # numbers in the corners of a bag: 8 MB
@@ -139,6 +140,8 @@ class Counter:
     def prepare(self, kinds, n_rows: int, symmetric: bool) -> None:
         """Count what many entries need: shared boxes where they pay, |B(P)| of all bags."""
         base = base_kinds(kinds)
+        if self.plan.method in LITERAL:
+            return
         if self.plan.method == "exact" and "and" in base:
             self._refuse_hopeless(n_rows, symmetric)
         if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
@@ -149,6 +152,8 @@ class Counter:
 
     def prepare_own(self, kinds) -> None:
         """Find log |B(P)| of all bags."""
+        if self.plan.method in LITERAL:
+            return
         self._set_promise(kinds)
         missing = np.flatnonzero(np.isnan(self.own))
         parts = [missing[s] for s in slices(len(missing), 16)]
@@ -190,12 +195,27 @@ class Counter:
     def counts(self, first, second, kinds):
         """Log counts of the pairs (first[e], second[e]) for each kind, and a report."""
         report = Report()
+        if self.plan.method in LITERAL:
+            return self._literal(first, second, kinds, report), report
         self._set_promise(kinds)
         out = self._base(first, second, base_kinds(kinds), self._delta(kinds), report)
         if "or" in kinds or "and/or" in kinds:
             out["or"] = self._or(first, second, out["and"], report)
             out["and/or"] = np.minimum(0.0, out["and"] - out["or"])
         return {k: out[k] for k in kinds}, report
+
+    def _literal(self, first, second, kinds, report) -> dict[str, np.ndarray]:
+        """Each count by the paper's algorithm for it, whatever bags it is of."""
+        plan, ratio = self.plan, "and/or" in kinds
+        needed = [k for k in ("and", "or", "min") if k in kinds or (ratio and k != "min")]
+        codes = np.array([CODES[k] for k in needed])
+        delta, plain = plan.delta / (2 if ratio else 1), plan.method != "coverage"
+        values = count_coverage(self.T, first, second, codes, plan.epsilon, delta, plan.seed, plain)
+        report.add(plan.method, len(first) * len(needed), 0, plan.epsilon)
+        out = dict(zip(needed, values.T, strict=True))
+        if ratio:
+            out["and/or"] = np.minimum(0.0, out["and"] - out["or"])
+        return {k: out[k] for k in kinds}
 
     def _set_promise(self, kinds) -> None:
         """How well |B(P)| must be known: better where k_or is made of it."""
@@ -253,8 +273,7 @@ class Counter:
         both = np.logaddexp(self._own(first[rest], report), self._own(second[rest], report))
         exactly = self._is_short(first[rest], second[rest])
         report.add("exact", exactly.sum())
-        # k_and <= k_or / 3 iff k_and <= both / 4; 3/4 of that allows for the errors of the two estimates.
-        apart = exactly | (k_and[rest] <= both + np.log(0.75 / 4))
+        apart = exactly | (k_and[rest] <= both + np.log(far_apart(self.plan.epsilon)))
         out[rest[apart]] = both[apart] + np.log1p(-np.exp(k_and[rest[apart]] - both[apart]))
         near, plan = rest[~apart], self.plan
         if "or" in self.shared:
@@ -304,9 +323,6 @@ class Counter:
     def _sampled(self, first, second, kinds, epsilon, delta, report) -> np.ndarray:
         """Log counts with one column per kind."""
         codes = np.array([CODES[k] for k in kinds])
-        if self.plan.method == "coverage":
-            report.add("coverage", len(first) * len(kinds), 0, epsilon)
-            return count_coverage(self.T, first, second, codes, epsilon, delta, self.plan.seed)
         values, boxes = count_entries(self.T, first, second, codes, epsilon, delta, self.plan.seed)
         report.add("pairwise", len(first) * len(kinds), boxes.sum(), epsilon)
         return values
@@ -317,6 +333,15 @@ def _longest(method: str, D: int) -> int:
     if method == "auto" and D > FEW:
         return 1
     return min(LONGEST.get(method, 0), max(1, LARGEST // D))
+
+
+def far_apart(epsilon: float) -> float:
+    """Largest estimate of k_and / (|B(P)| + |B(Q)|) that is sure to mean k_and <= k_or / 3.
+
+    k_and is known to epsilon and the sum, which is k_or + k_and, to epsilon / 2. Where both err in the
+    worst way, an estimated ratio t means k_and (1 - epsilon) <= t (1 + epsilon / 2) (k_or + k_and).
+    """
+    return (1.0 - epsilon) / (4.0 * (1.0 + epsilon / 2.0))
 
 
 def base_kinds(kinds) -> list[str]:

@@ -11,6 +11,17 @@ as soon as P or Q belongs to D. The Gram matrix is W W^T with W = h / sqrt(N_D):
 whatever boxes were drawn. :math:`k_{\min}` has min(|P_b|, |Q_b|) in place of the product of hits, which is
 the inner product of thermometer codes and so positive semidefinite too.
 
+*Boxes from a subset* (the remedy of section 8.3 of the paper): an instance is drawn uniformly from D, then
+some of the features, then in each of these an interval around the instance, uniform among those that are
+not longer than a bound; the other features are free. With F the boxes that can come and |F(p)| those
+around p, the same sums estimate
+
+.. math::
+    \sum_{b \in F} \nu(b)\, 1[P_b \ne \emptyset]\, 1[Q_b \ne \emptyset], \qquad
+    \nu(b) = \frac{1}{N_D(b)} \sum_{p \in D_b} \frac{1}{|F(p)|} :
+
+where intervals are short all |F(p)| are alike, and every box of F counts the same.
+
 Points are bits. For each coordinate and each of at most 255 steps a mask says which points reach it; a box
 is the AND of 2d masks, corrected where a threshold falls between two steps.
 """
@@ -34,6 +45,13 @@ offsets : (n + 1,) first point of each bag
 
 Memory: 256 bits for each number of ``z`` at most, or four times as much as the numbers themselves.
 """
+Family = namedtuple("Family", ["below", "above", "side", "n_features"])
+Family.__doc__ = """Which boxes may be drawn.
+
+below, above : (d,) coordinates of the lengths below and above a point, for each feature
+side : (d,) longest interval of each feature
+n_features : how many features a box bounds
+"""
 BLOCK = 2048
 STEPS = 255
 
@@ -48,6 +66,22 @@ def draw_boxes(T, n: int, seed, start: int = 0) -> np.ndarray:
             slices(n, BLOCK),
         )
     )
+
+
+def family(space, max_side: float | None, max_features: int | None) -> Family:
+    """Boxes with sides of at most ``max_side`` of each range that bound ``max_features`` features."""
+    d = len(space.low)
+    place = np.empty(2 * d, np.int64)
+    place[space.order] = np.arange(2 * d)
+    side = (space.high - space.low) * (1.0 if max_side is None else max_side)
+    return Family(place[:d], place[d:], side, min(d, max_features or d))
+
+
+def draw_local(T, F: Family, n: int, seed) -> np.ndarray:
+    """Thresholds of n boxes around instances that all come alike; 0 where a box is free."""
+    blocks = slices(n, BLOCK)
+    parts = map_blocks(lambda s: _draw_local(T.z, F, np.uint64(seed), s.start, s.stop), blocks)
+    return np.concatenate(parts)
 
 
 def log_volume(T) -> float:
@@ -137,6 +171,39 @@ def _draw(z, cumulative, seed, start, stop):
 
 
 @njit
+def _draw_local(z, F, seed, start, stop):
+    d = len(F.below)
+    out = np.zeros((stop - start, z.shape[1]))
+    chosen = np.arange(d)
+    for i in range(start, stop):
+        stream = mix(seed, i)
+        r = int(uniform(stream, 0) * len(z))
+        c = 1
+        for m in range(F.n_features):
+            other = m + int(uniform(stream, c) * (d - m))
+            chosen[m], chosen[other] = chosen[other], chosen[m]
+            k = chosen[m]
+            low, high = z[r, F.below[k]], z[r, F.above[k]]
+            a, b, c = _interval(min(low, F.side[k]), min(high, F.side[k]), F.side[k], stream, c + 1)
+            out[i - start, F.below[k]], out[i - start, F.above[k]] = low - a, high - b
+        chosen[:] = np.arange(d)  # a box must not depend on those of its block
+    return out
+
+
+@njit
+def _interval(below, above, side, stream, c):
+    """How far an interval reaches below and above its point: uniform among those not longer than ``side``.
+
+    At least every second try is short enough.
+    """
+    while True:
+        a, b = below * uniform(stream, c), above * uniform(stream, c + 1)
+        c += 2
+        if a + b <= side:
+            return a, b, c
+
+
+@njit
 def _bits(starts, order, n_words):
     D, E = starts.shape
     bits = np.zeros((D, E, n_words), np.uint64)
@@ -158,6 +225,8 @@ def _inside(z, M, boxes):
         alive[:] = ~np.uint64(0)
         for j in range(z.shape[1]):
             t = boxes[i, j]
+            if t <= 0.0:
+                continue  # free: every point reaches it
             e = np.searchsorted(M.edges[j], t)  # edges[e - 1] < t <= edges[e]
             extra = 0 < e and M.starts[j, e] - M.starts[j, e - 1] > 0
             if extra and z[M.order[j, M.starts[j, e] - 1], j] >= t:

@@ -30,11 +30,13 @@ class Assumption(metaclass=ABCMeta):
         Weights of the bags.
     C : float
     loss : "squared_hinge" or "hinge"
+    least : int
+        Positive instances, or witnesses, of a positive bag; all of a smaller one.
     """
 
-    def __init__(self, bags, y, w, C, loss):
+    def __init__(self, bags, y, w, C, loss, least=1):
         self.offsets, self.positive, self.C, self.loss = bags.offsets, y > 0, C, loss
-        self.sizes = bags.sizes
+        self.sizes, self.least = bags.sizes, int(least)
         self.inside = np.repeat(self.positive, bags.sizes)  # the instance is in a positive bag
         self.cost = C * np.repeat(w, bags.sizes)
 
@@ -69,28 +71,28 @@ class Assumption(metaclass=ABCMeta):
 
 
 class AllLabels(Assumption):
-    r"""Each instance of a positive bag has a label, and at least one of them is positive.
+    r"""Each instance of a positive bag has a label, and at least k = 1 of them (``least``) are positive.
 
     .. math::
         \min \tfrac12 |w|^2 + C \sum_{ij} p_{ij}\, l(f_{ij}) + (1 - p_{ij})\, l(-f_{ij})
         + T \sum_{ij} p_{ij} \log p_{ij} + (1 - p_{ij}) \log (1 - p_{ij}),
-        \qquad \sum_j p_{ij} \ge 1
+        \qquad \sum_j p_{ij} \ge k
 
-    With ``share`` there is the further term :math:`C_y \sum_i (\sum_j p_{ij} - m_i p^*)^2`. In both cases
+    With ``share`` there is the further term :math:`C_y \sum_i (\sum_j p_{ij} - m_i p^*_i)^2`. In both cases
     :math:`p_{ij} = \sigma((u_i - C d_{ij}) / T)` with :math:`d_{ij} = l(f_{ij}) - l(-f_{ij})` and one
     number :math:`u_i` per bag.
 
     Parameters
     ----------
-    share : float, optional
+    share : float or array with one for each bag, optional
         p*, the share of positive instances to expect in a positive bag.
     share_cost : float
         C_y.
     """
 
-    def __init__(self, bags, y, w, C, loss, share=None, share_cost=1.0):
-        super().__init__(bags, y, w, C, loss)
-        self.share = 0.0 if share is None else float(share)
+    def __init__(self, bags, y, w, C, loss, least=1, share=None, share_cost=1.0):
+        super().__init__(bags, y, w, C, loss, least)
+        self.share = np.full(len(bags), 0.0 if share is None else share, dtype=float)
         self.share_cost = 0.0 if share is None else float(share_cost)
         self.weights = w
 
@@ -103,8 +105,8 @@ class AllLabels(Assumption):
         positive, negative = losses(f, self.loss)
         e = self.C * (positive - negative)
         if T == 0:
-            return self._each_bag(_hard_labels, e, self.share, self.share_cost)
-        return self._each_bag(_soft_labels, e, self.share, self.share_cost, T)
+            return self._each_bag(_hard_labels, e, self.share, self.share_cost, self.least)
+        return self._each_bag(_soft_labels, e, self.share, self.share_cost, self.least, T)
 
     def costs(self, p):
         """C p and C (1 - p)."""
@@ -123,26 +125,28 @@ class AllLabels(Assumption):
 
 
 class Witness(Assumption):
-    r"""One instance of a positive bag is its witness; the others do not count.
+    r"""One instance of a positive bag, or k of them (``least``), is its witness; the others do not count.
 
     .. math::
         \min \tfrac12 |w|^2 + C \sum_{ij} p_{ij}\, l(Y_i f_{ij}) + T \sum_{ij} p_{ij} \log p_{ij},
-        \qquad \sum_j p_{ij} = 1
+        \qquad \sum_j p_{ij} = k,\; p_{ij} \le 1
 
-    :math:`p_{ij} \propto \exp(-C\, l(f_{ij}) / T)`; at temperature 0 the instance of largest f. The
+    :math:`p_{ij} \propto \exp(-C\, l(f_{ij}) / T)`, where that is not above 1, and 1 elsewhere; at
+    temperature 0 the k instances of largest f. The
     paper ends annealing with all instances whose :math:`p_{ij}` is not small as witnesses; here it ends at
     temperature 0 with one, a local minimum of what MI-SVM minimises.
     """
 
     def start(self):
         """Every instance as much as the others."""
-        return np.where(self.inside, 1.0 / np.repeat(self.sizes, self.sizes), 0.0)
+        size = np.repeat(self.sizes, self.sizes)
+        return np.where(self.inside, np.minimum(self.least, size) / size, 0.0)
 
     def step(self, f, T):
         """Softmax of minus the loss; at T = 0 the instance of largest f."""
         if T == 0:
-            return self._each_bag(_largest, f)
-        return self._each_bag(_softmax, -losses(f, self.loss)[0] * (self.C / T))
+            return self._each_bag(_largest, f, self.least)
+        return self._each_bag(_capped_softmax, -losses(f, self.loss)[0] * (self.C / T), self.least)
 
 
 class ConvexWitness(Assumption):
@@ -160,7 +164,7 @@ class ConvexWitness(Assumption):
     p as far as that allows, and neither step alone moves it. The step at temperature 0 decides.
     """
 
-    def __init__(self, bags, y, w, C, loss):
+    def __init__(self, bags, y, w, C, loss, least=1):
         super().__init__(bags, y, w, C, loss)
         bag = bags.owner
         first = np.cumsum(np.where(self.positive, 1, self.sizes)) - np.where(self.positive, 1, self.sizes)
@@ -205,16 +209,17 @@ def _sum_of_labels(u, e, T):
 
 
 @njit
-def _soft_labels(e, offsets, bags, share, share_cost, T, p):
-    """Labels p = sigmoid((u - e) / T) of each bag; u as the share asks, raised if they sum to < 1."""
+def _soft_labels(e, offsets, bags, share, share_cost, least, T, p):
+    """Labels p = sigmoid((u - e) / T) of each bag; u as the share asks, raised if they sum to < least."""
     for i in bags:
         part = e[offsets[i] : offsets[i + 1]]
-        u = _balance(part, share * len(part), share_cost, T)
+        k = min(least, len(part))
+        u = _balance(part, share[i] * len(part), share_cost, T)
         shift, inverse = 0.0, u
-        if _sum_of_labels(u, part, T) < 1.0:
-            # Measured from the smallest e, the root keeps its digits at any temperature.
-            shift = part.min()
-            inverse = _one_label(part, shift, T)
+        if _sum_of_labels(u, part, T) < k:
+            # Measured from the k-th smallest e, the root keeps its digits at any temperature.
+            shift = np.sort(part)[k - 1]
+            inverse = _few_labels(part - shift, k, T)
         for k in range(len(part)):
             p[offsets[i] + k] = _sigmoid((inverse - (part[k] - shift)) / T)
 
@@ -235,14 +240,15 @@ def _balance(e, wanted, share_cost, T):
 
 
 @njit
-def _one_label(e, smallest, T):
-    """The u, measured from the smallest e, for which the labels sum to 1 (never to less)."""
+def _few_labels(e, k, T):
+    """The u for which the labels sum to k (never to less); the k-th smallest e is 0."""
+    # At the upper end k labels are 1 up to rounding; at the lower one all but k - 1 are below 1 / (e m).
     low, high = -T * np.log(float(len(e))) - T, 40.0 * T
     for _ in range(STEPS):
         u = 0.5 * (low + high)
         if u <= low or u >= high:
             break
-        if _sum_of_labels(u, e - smallest, T) < 1.0:
+        if _sum_of_labels(u, e, T) < k:
             low = u
         else:
             high = u
@@ -250,25 +256,28 @@ def _one_label(e, smallest, T):
 
 
 @njit
-def _hard_labels(e, offsets, bags, share, share_cost, p):
-    """The k instances of smallest e, where k >= 1 is the number of positives that costs least."""
+def _hard_labels(e, offsets, bags, share, share_cost, least, p):
+    """The k instances of smallest e, where k >= least is the number of positives that costs least."""
     for i in bags:
         part = e[offsets[i] : offsets[i + 1]]
-        wanted = share * len(part)
+        wanted = share[i] * len(part)
         rank = 0
         for k in np.argsort(part, kind="mergesort"):
             # (rank + 1 - wanted)^2 - (rank - wanted)^2: what one more positive costs
             more = part[k] + share_cost * (2.0 * (rank - wanted) + 1.0)
-            if rank > 0 and more >= 0.0:
+            if rank >= least and more >= 0.0:
                 break
             p[offsets[i] + k] = 1.0
             rank += 1
 
 
 @njit
-def _largest(f, offsets, bags, p):
+def _largest(f, offsets, bags, least, p):
+    """1 for the instances of largest f, the first of equals."""
     for i in bags:
-        p[offsets[i] + np.argmax(f[offsets[i] : offsets[i + 1]])] = 1.0
+        order = np.argsort(-f[offsets[i] : offsets[i + 1]], kind="mergesort")
+        for k in order[:least]:
+            p[offsets[i] + k] = 1.0
 
 
 @njit
@@ -281,11 +290,23 @@ def _costless(f, offsets, bags, p):
 
 
 @njit
-def _softmax(x, offsets, bags, p):
+def _capped_softmax(x, offsets, bags, least, p):
+    """Numbers that sum to ``least``, in proportion to exp(x) but for those that would be above 1."""
     for i in bags:
         part = x[offsets[i] : offsets[i + 1]]
-        e = np.exp(part - part.max())
-        p[offsets[i] : offsets[i + 1]] = e / e.sum()
+        order = np.argsort(-part, kind="mergesort")
+        full = 0
+        while full < min(least, len(part)):
+            # With the ``full`` largest at 1, the others share the rest.
+            rest = part[order[full:]]
+            e = np.exp(rest - rest[0])
+            e *= (least - full) / e.sum()
+            if e[0] <= 1.0 or len(rest) <= least - full:
+                break
+            full += 1
+        for r in range(len(part)):
+            filled = r < full or len(part) <= least
+            p[offsets[i] + order[r]] = 1.0 if filled else e[r - full]
 
 
 @njit

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from skmil._engines import instance_gram
 from skmil._engines.pairs import InstanceKernel, resolve_gamma
-from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, one_of, real
+from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, naming, one_of, real
 from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
 from skmil.learners.annealing.dual import DualMachine
@@ -21,6 +21,7 @@ from skmil.learners.base import BinaryBagClassifier
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
 LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at the end: ``tol`` where smaller
+POOLING = ("max", "mean")
 SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
 
 
@@ -33,7 +34,8 @@ class AnnealedSVM(BinaryBagClassifier):
     .. math:: \min_{w, b, p} \tfrac12 |w|^2 + C \sum \text{expected loss} - T \cdot \text{entropy of } p
 
     while the temperature T falls from ``start_temperature`` C by ``cooling`` to 0. Without annealing it is
-    the heuristic that starts, and stays, at T = 0. A bag's decision value is the largest of its instances'.
+    the heuristic that starts, and stays, at T = 0. A bag's decision value is the largest of its
+    instances', or their mean (``pooling``).
 
     =============  ====================================================  ===================
     assumption     what is hidden in a positive bag                      annealed / at T = 0
@@ -71,11 +73,19 @@ class AnnealedSVM(BinaryBagClassifier):
         In units of C. ``None`` is the heuristic without annealing.
     cooling : float
         The temperature is divided by this, more than 1.
-    positive_share : float, "cv" or None
-        Only for "labels". The share of positive instances to expect in a positive bag; "cv" chooses
-        among 0.1, ..., 1 by three-fold cross-validation on the training bags.
+    positive_share : float, array, function, "cv" or None
+        Only for "labels". The share of positive instances to expect in a positive bag; one for each
+        training bag, as an array or as a function of a bag (an array of instances), which also serves
+        where a search splits the bags; "cv" chooses one among 0.1, ..., 1 by three-fold cross-validation
+        on them.
     share_cost : float
         C_y, the price of another share than the expected one.
+    n_positive : int
+        Instances of a positive bag that are positive at least, or its witnesses; all of a smaller bag.
+        Not for "convex".
+    pooling : "max" or "mean"
+        What becomes of the numbers of the instances of a bag. The mean is for bags most of which is
+        positive: then the largest of many numbers says little.
     n_components : "auto", int or None
         Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
         kernel up to 10,000 instances and uses 500 features above.
@@ -93,13 +103,16 @@ class AnnealedSVM(BinaryBagClassifier):
     objective_ : float
         What was reached, without the entropy term.
     history_ : dict of arrays
-        One entry per alternation: temperature, objective, entropy, changes (instances whose label turned).
+        One entry per alternation: temperature; objective and entropy of the p that the w-step was made
+        for, so that the free energy ``objective - temperature * entropy * m`` (m the instances of
+        positive bags) never rises at one temperature, up to the accuracy of the w-step; changes
+        (instances whose label turned).
     instance_probability_ : list of arrays
         p for each training bag; zeros in negative ones and in those without weight.
     witness_ : array
         The most probable instance of each positive training bag, of largest f among equals; -1 for
         negative bags and for those without weight.
-    positive_share_ : float or None
+    positive_share_ : float, array or None
         The share that was expected, given or chosen.
     found_share_ : float
         The share of p > 0.5 that was found among the instances of positive bags.
@@ -139,8 +152,10 @@ class AnnealedSVM(BinaryBagClassifier):
         "coef0": [ANY],
         "start_temperature": [POSITIVE, None],
         "cooling": [real(1, None)],
-        "positive_share": [real(0, 1, "right"), one_of("cv"), None],
+        "positive_share": [real(0, 1, "right"), one_of("cv"), "array-like", callable, None],
         "share_cost": [POSITIVE],
+        "n_positive": [COUNT],
+        "pooling": [one_of(*POOLING)],
         "n_components": [COUNT, one_of("auto"), None],
         "class_weight": CLASS_WEIGHT,
         "tol": [POSITIVE],
@@ -162,6 +177,8 @@ class AnnealedSVM(BinaryBagClassifier):
         cooling=1.5,
         positive_share=None,
         share_cost=1.0,
+        n_positive=1,
+        pooling="max",
         n_components="auto",
         class_weight=None,
         tol=2e-3,
@@ -180,6 +197,8 @@ class AnnealedSVM(BinaryBagClassifier):
         self.cooling = cooling
         self.positive_share = positive_share
         self.share_cost = share_cost
+        self.n_positive = n_positive
+        self.pooling = pooling
         self.n_components = n_components
         self.class_weight = class_weight
         self.tol = tol
@@ -194,10 +213,11 @@ class AnnealedSVM(BinaryBagClassifier):
         return len(self.history_["objective"])
 
     def _fit(self, bags, y, w):
+        if self.n_positive > 1 and self.assumption == "convex":
+            raise ValueError(f"n_positive is {self.n_positive!r}; give 1 for 'convex'")
         if self.positive_share is not None and self.assumption != "labels":
             raise ValueError(f"positive_share needs assumption='labels', not {self.assumption!r}")
-        by_cv = isinstance(self.positive_share, str)
-        self.positive_share_ = self._choose_share(bags, y, w) if by_cv else self.positive_share
+        self.positive_share_ = self._share(bags, y, w)
         with one_blas_thread():
             problem = self._problem(bags, y, w)
             machine, landmarks = self._machine(bags, w)
@@ -211,16 +231,39 @@ class AnnealedSVM(BinaryBagClassifier):
         return True
 
     def _decision(self, bags):
-        return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
+        f = self._instances(bags)
+        if self.pooling == "mean":
+            return np.add.reduceat(f, bags.offsets[:-1]) / bags.sizes
+        return np.maximum.reduceat(f, bags.offsets[:-1])
 
     def _instances(self, bags):
-        """The f of each instance, exactly: the bag's decision value is the largest."""
+        """The f of each instance, exactly: the bag's decision value is the largest, or the mean."""
         X = bags.instances if self.origin_ is None else bags.to_dense().instances - self.origin_
         if self.support_instances_ is None:
             return X @ self.coef_ + self.intercept_
         if not len(self.coef_):
             return np.full(X.shape[0], self.intercept_)
         return instance_gram.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
+
+    def _share(self, bags, y, w):
+        """The share to expect: none, one for all bags, or one for each."""
+        given = self.positive_share
+        if given is None:
+            return None
+        if isinstance(given, str):
+            return self._choose_share(bags, y, w)
+        with naming("positive_share"):
+            share = np.array([given(bag) for bag in bags] if callable(given) else given, dtype=float)
+        wanted = "give a number in (0, 1], one for each training bag, a function of a bag, 'cv' or None"
+        if share.ndim and share.shape != (len(bags),):
+            raise ValueError(
+                f"positive_share has the shape {share.shape} and there are {len(bags)} training bags of "
+                f"positive weight; {wanted}"
+            )
+        asked = share[y > 0] if share.ndim else share
+        if not ((asked > 0) & (asked <= 1)).all():
+            raise ValueError(f"positive_share is {given!r}; {wanted}")
+        return share if share.ndim else float(share)
 
     def _choose_share(self, bags, y, w) -> float:
         """The share of best accuracy on held-out training bags; the middle one among equals."""
@@ -241,7 +284,7 @@ class AnnealedSVM(BinaryBagClassifier):
         return float(SHARES[best[len(best) // 2]])
 
     def _problem(self, bags, y, w) -> Assumption:
-        arguments = (bags, y, w, float(self.C), self.loss)
+        arguments = (bags, y, w, float(self.C), self.loss, self.n_positive)
         if self.assumption == "labels":
             return AllLabels(*arguments, self.positive_share_, self.share_cost)
         return ASSUMPTIONS[self.assumption](*arguments)
@@ -294,7 +337,7 @@ class AnnealedSVM(BinaryBagClassifier):
             q, p = p, problem.step(machine.values, T)
             changes = np.count_nonzero((p > 0.5) != (q > 0.5))
             gain = trace[-1][1] - objective if trace and trace[-1][0] == T else np.inf
-            trace.append((T, objective, problem.entropy(p), changes))
+            trace.append((T, objective, problem.entropy(q), changes))
             if T > 0 and _divergence(p, q, problem.inside) < self.tol:
                 return p, True
             # Without a gain, p only wavers within the accuracy of the w-step.

@@ -2,15 +2,24 @@
 
 from skmil.learners.annealing.estimator import AnnealedSVM
 
+# Parameters of annealing, and of assumptions that the heuristics do not make.
+_FIXED = {
+    "assumption",
+    "start_temperature",
+    "cooling",
+    "positive_share",
+    "share_cost",
+    "n_positive",
+    "pooling",
+}
+
 
 class _Heuristic(AnnealedSVM):
     """``AnnealedSVM`` without annealing and with one assumption."""
 
     _assumption: str
     _parameter_constraints: dict = {
-        name: allowed
-        for name, allowed in AnnealedSVM._parameter_constraints.items()
-        if name not in ("assumption", "start_temperature", "cooling", "positive_share", "share_cost")
+        name: allowed for name, allowed in AnnealedSVM._parameter_constraints.items() if name not in _FIXED
     }
 
     def __init__(

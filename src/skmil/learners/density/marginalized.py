@@ -101,10 +101,10 @@ class MarginalizedSVR(_Marginalized, BagRegressor):
         self.epsilon = epsilon
 
     def score_instances(self, X):
-        """Expected label of each instance under the hypotheses, on the scale of y."""
+        """Expected label of each instance, E[c | x], on the scale of y (see ``label_density``)."""
         check_is_fitted(self)
         bags = check_bags(self, X, reset=False)
-        P = self.svm_.kernel_.instance_probability(bags)
+        P = self.svm_.kernel_.expected_label(bags)
         return [self.low_ + self.range_ * p for p in P]
 
     def _fit(self, bags, y, w):
