@@ -24,7 +24,7 @@ from skmil._engines.descent import Problem, distances, expectation_maximisation,
 from skmil._jit import njit
 from skmil._memo import once
 from skmil._random import random_key
-from skmil._threads import map_blocks, slices
+from skmil._threads import map_blocks, slices, stop_flag
 from skmil.bags import Bags
 
 UNEVEN = 1e3  # features whose spreads differ by more than this drown each other
@@ -132,7 +132,8 @@ class Search:
         """The arrays for compiled code."""
         X, noisy = bags.flat.instances, self.pooling == "noisy-or" and not self.em
         y, w = np.array(y, dtype=np.float64), np.array(w, dtype=np.float64)
-        return Problem(X, np.arange(len(X)), np.array(bags.offsets), y, w, noisy, self.free)
+        rows = np.arange(len(X))
+        return Problem(X, rows, np.array(bags.offsets), y, w, noisy, self.free, stop_flag())
 
     def starts(self, bags: Bags, y) -> np.ndarray:
         """Numbers of the instances to start from."""
