@@ -29,6 +29,7 @@ from skmil.bags import Bags
 
 UNEVEN = 1e3  # features whose spreads differ by more than this drown each other
 OUT_OF_REACH = 1e4  # typical distance from which nothing can be learned
+MANY, BEST = 1200, 100  # starts from which "auto" chooses, and how many it keeps; Musk2 has fewer
 BLOCK, EM_BLOCK = 64, 4  # starts in one task, after which progress is shown and Ctrl-C is heard
 TOGETHER, LARGEST = 32, 2**23  # starts that advance in step, and numbers in their matrix of distances
 
@@ -98,7 +99,9 @@ class Search:
         Learn the scales of the features too.
     gamma : float
         First :math:`s_k^2` of every feature, and the last where they are not learned.
-    max_starts, random_state : at most so many starts, drawn without replacement
+    max_starts, random_state :
+        At most so many starts, drawn without replacement, or ``None`` for all. "auto" is all up to
+        ``MANY``; of more, so many are drawn and only the ``BEST`` with the least cost at the start go on.
     max_iter, tol : of L-BFGS; it stops where the cost falls by less than ``tol``, relatively
     verbose : bool or function (done, total, best cost)
     """
@@ -107,7 +110,7 @@ class Search:
     em: bool = False
     free: bool = True
     gamma: float = 1.0
-    max_starts: int | None = None
+    max_starts: int | str | None = None
     max_iter: int = 200
     tol: float = 1e-6
     verbose: bool | Callable = False
@@ -125,7 +128,8 @@ class Search:
         unit = np.sqrt(np.average((bags.instances - centre) ** 2, axis=0, weights=shares).mean()) or 1.0
         moved = bags.with_instances((bags.instances - centre) / unit)
         search = replace(self, gamma=self.gamma * unit**2)
-        found = search.from_starts(self.problem(moved, y, w), self.starts(bags, y))
+        problem = self.problem(moved, y, w)
+        found = search.from_starts(problem, search.promising(problem, self.starts(bags, y)))
         return merged(replace(found, points=found.points * unit + centre, scales=found.scales / unit))
 
     def problem(self, bags: Bags, y, w) -> Problem:
@@ -138,12 +142,24 @@ class Search:
     def starts(self, bags: Bags, y) -> np.ndarray:
         """Numbers of the instances to start from."""
         rows = np.flatnonzero(np.repeat(np.asarray(y) >= 0.5, bags.sizes))
-        if self.max_starts is None or len(rows) <= self.max_starts:
+        most = MANY if self.max_starts == "auto" else self.max_starts
+        if most is None or (not isinstance(most, str) and len(rows) <= most):
             return rows
-        if self.max_starts < 1:
-            raise ValueError(f"max_starts is {self.max_starts!r}; give at least one start, or None for all")
+        if isinstance(most, str) or most < 1:
+            raise ValueError(f"max_starts is {most!r}; give at least one start, None for all or 'auto'")
         rng = np.random.default_rng(random_key(self.random_state))
-        return np.sort(rng.choice(rows, self.max_starts, replace=False))
+        return np.sort(rng.choice(rows, most, replace=False))
+
+    def promising(self, problem: Problem, rows: np.ndarray) -> np.ndarray:
+        """The starts to go on from: those of least cost, where there are too many for all.
+
+        A start costs hundreds of evaluations and this choice one, and a low cost is a good omen: the
+        best optimum of the chosen is below that of as many starts drawn at random (tested on ten seeds).
+        """
+        if self.max_starts != "auto" or len(rows) < MANY:
+            return rows
+        at_start = replace(self, em=False, max_iter=0, verbose=False).from_starts(problem, rows)
+        return np.sort(rows[np.argsort(at_start.cost, kind="stable")[:BEST]])
 
     def from_starts(self, problem: Problem, rows: np.ndarray) -> Hypotheses:
         """The optimum reached from each start, in the order of the starts."""
