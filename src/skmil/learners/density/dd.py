@@ -89,7 +89,7 @@ class DD(_Density, BinaryBagClassifier):
         if there are several.
     max_starts : "auto", int or None
         Draw so many starts from the instances of the positive bags; ``None`` takes all. "auto" takes all up
-        to 1200; of more it draws so many and goes on from the 100 with the largest Diverse Density.
+        to 1200; of more it draws so many and goes on from the 100 that are best after five iterations.
     max_iter, tol : of L-BFGS
     verbose : bool or function (done, total, best -log DD)
     random_state : int, RandomState or None, for drawing starts
