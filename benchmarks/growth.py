@@ -1,9 +1,9 @@
 """How methods grow: ``python benchmarks/growth.py [--seconds 60] [--most 30000] [--methods A,B] [--page]``.
 
 Each point is a process of its own: one method fitted on one size of made bags, its seconds, its peak of
-memory, and the seconds to predict one bag. Points are kept in ``growth.jsonl`` as soon as they are known, so
-that the script may be stopped and started again; a method that runs out of its seconds or of its memory is not
-tried on larger sizes. ``--page`` writes docs/growth.md and its pictures from what is known.
+memory, and the seconds to predict one bag. Points are kept in ``growth.jsonl`` as soon as they are known,
+so that the script may be stopped and started again; a method that runs out of its seconds or of memory is
+not tried on larger sizes. ``--page`` writes docs/growth.md and its pictures from what is known.
 """
 
 import argparse
@@ -18,13 +18,13 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN, PAGE = Path(__file__).with_suffix(".jsonl"), ROOT / "docs" / "growth.md"
 MIDDLE = {"bags": 100, "instances": 5, "features": 20}
+MUSK1 = {**MIDDLE, "features": 166, "data": "musk1"}
 SIZES = {
     "bags": [100, 300, 1000, 3000, 10_000, 30_000],
     "instances": [5, 50, 500, 5000],
     "features": [2, 20, 200, 2000],
 }
 MEMORY = 24e9  # bytes of the machine that the page speaks of
-ONE_BAG = 0.05  # seconds that predicting one bag of Musk1 may take
 
 
 def points(axis: str, most: int) -> list[dict]:
@@ -112,10 +112,9 @@ def known() -> dict:
 
 def fill(names: list[str], most: int, seconds: float) -> None:
     """Measure what is not known yet, the smallest sizes first."""
-    musk1 = {**MIDDLE, "features": 166, "data": "musk1"}
     for name in names:
         for axis in SIZES:
-            for size in [musk1, *points(axis, most)]:
+            for size in [MUSK1, *points(axis, most)]:
                 key = name, json.dumps(size, sort_keys=True)
                 row = known().get(key)
                 if row is None:
@@ -148,8 +147,8 @@ def page(names: list[str]) -> str:
     text = [
         "# How methods grow",
         "",
-        "Made by `benchmarks/growth.py`: defaults, one thread, made bags with 5 % wrong labels; one axis grows, "
-        f"the others stay at {MIDDLE['bags']} bags of {MIDDLE['instances']} instances with "
+        "Made by `benchmarks/growth.py`: defaults, one thread, made bags with 5 % wrong labels; one axis "
+        f"grows, the others stay at {MIDDLE['bags']} bags of {MIDDLE['instances']} instances with "
         f"{MIDDLE['features']} features. Seconds and memory are those of the largest size that was done in "
         "time; exponents are slopes through the last three sizes, so 1 is linear and 2 quadratic; the last "
         "column says where 24 GB end, by the slope of memory.",
