@@ -334,6 +334,8 @@ def test_partitions_differ_whatever_the_number_of_cells(n_cells):
     assert k.n_cells_ == 10
     assert 0 < k(X)[np.triu_indices(20, 1)].max() < 1
     assert IsolationKernel(50, 19, random_state=0).fit(X).n_cells_ == 19
+
+
 def brute_similar(cells, least):
     return np.array([((cells == c).sum(axis=1) >= least).sum() for c in cells])
 

@@ -70,7 +70,8 @@ def one_norm_svm(Z, y, c, batch: int = 50) -> tuple[np.ndarray, float, float]:
 def _by_vertices(columns, y, c, batch):
     """Numbers and weights of columns, b, objective: a vertex in each round, all columns stay."""
     chosen, alpha = np.empty(0, dtype=int), _balanced(y, c)
-    S, found = np.empty((len(y), 0)), []
+    S = np.empty((len(y), 0))
+    found: list = []
     while True:
         pull = columns.pulls(alpha * y)
         pull[chosen] = 0.0
