@@ -9,6 +9,8 @@ from sklearn.svm import SVC
 
 import skmil
 from skmil import Bags, threads
+from skmil._engines import isolation as engine
+from skmil._engines.isolation import _similar, _weights
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
 from skmil.kernels import IsolationKernel, isolation
@@ -332,3 +334,50 @@ def test_partitions_differ_whatever_the_number_of_cells(n_cells):
     assert k.n_cells_ == 10
     assert 0 < k(X)[np.triu_indices(20, 1)].max() < 1
     assert IsolationKernel(50, 19, random_state=0).fit(X).n_cells_ == 19
+
+
+def brute_similar(cells, least):
+    return np.array([((cells == c).sum(axis=1) >= least).sum() for c in cells])
+
+
+def two_crowds_and_a_few(n, t=40):
+    """Cells of a bag: two crowds, two instances in three and one in three, and eight that are alike."""
+    rng = np.random.default_rng(0)
+    centers = rng.integers(0, 9, (3, t))
+    which = np.where(np.arange(n) < n - 8, np.arange(n) % 3 > 0, 2)
+    cells = centers[which]
+    noise = rng.random((n, t)) < 0.25
+    cells[noise] = rng.integers(0, 9, noise.sum())
+    return cells.astype(np.uint16)
+
+
+@pytest.mark.parametrize("n", [2, 64, 65, 1100])
+def test_weights_count_the_similar_ones(n):
+    cells = np.vstack([two_crowds_and_a_few(max(n, 8))[:n], two_crowds_and_a_few(30)])
+    w = _weights(cells, np.array([0, n, n + 30]), 0.5)
+    for part in (slice(0, n), slice(n, n + 30)):
+        expected = 1 / brute_similar(cells[part], 21)
+        assert_allclose(w[part], expected / expected.sum(), rtol=1e-12)
+
+
+def test_drawn_instances_stand_for_a_large_bag(monkeypatch):
+    cells = two_crowds_and_a_few(3000)
+    exact = brute_similar(cells, 21)
+    monkeypatch.setattr("skmil._engines.isolation.DRAWN", 400)
+    found = _similar(cells, 21)
+    assert np.abs(found - exact).max() < 4 * 3000 / np.sqrt(4 * 400)  # standard errors
+    assert_allclose(found, exact, rtol=4 / np.sqrt(16))
+    assert_array_equal(found[-8:], exact[-8:])  # few others are like these: counted
+    assert_array_equal(found, _similar(cells, 21))
+
+
+def test_weights_of_a_large_bag_take_time_in_proportion(monkeypatch):
+    compared = []
+    count = engine._count
+    monkeypatch.setattr(
+        engine, "_count", lambda c, r, t, n: compared.append(len(r) * t.shape[1]) or count(c, r, t, n)
+    )
+    monkeypatch.setattr(engine, "DRAWN", 400)
+    for n in (4000, 8000):
+        _similar(two_crowds_and_a_few(n), 21)
+    assert sum(compared) < 3 * 400 * 12000

@@ -7,14 +7,15 @@ from typing import Annotated
 import numpy as np
 import typer
 
-import skmil
 from skmil._folds import task_of
+from skmil.cli import new_app
 from skmil.cli.bench import bench
 from skmil.cli.learn import explain, fit, predict
 from skmil.cli.options import Data, Name, Reading, Settings, reads
 from skmil.cli.support import (
     SHIPPED,
     check_folder,
+    err,
     histogram,
     known_sets,
     load,
@@ -23,28 +24,14 @@ from skmil.cli.support import (
     settings,
 )
 from skmil.cli.things import only_source, split_settings
+from skmil.cli.warm import warm_up
 from skmil.formats import write_bags
 from skmil.formats._files import replacing
 from skmil.inspection import method_gram
 from skmil.registry import REGISTRY, method, published
 
-app = typer.Typer(
-    help="Multiple-instance learning: bags of instances in, predictions and explanations out.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: no boxes, no types of flags
-)
+app = new_app()
 PICTURES = (".png", ".svg", ".pdf")
-
-
-@app.callback(invoke_without_command=True)
-def _options(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
-) -> None:
-    if version:
-        print(f"skmil {skmil.__version__}")
-    elif context.invoked_subcommand is None:
-        print(context.get_help())
 
 
 for verb in (bench, fit, predict, explain):
@@ -150,3 +137,9 @@ def gram(data: Data, target: Path, read: Reading, name: Name = "MI-Kernel", set_
     out.print(
         f"{target}: {len(K)} x {len(K)}, {K.min():.4g} to {K.max():.4g}", highlight=False, soft_wrap=True
     )
+
+
+@app.command()
+def warm() -> None:
+    """Compile everything once, so that no method has to wait for it later."""
+    warm_up(lambda done, total, name: err.print(f"compiled {done} of {total}: {name}", highlight=False))

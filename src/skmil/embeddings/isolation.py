@@ -35,7 +35,9 @@ class IsolationEmbedding(BagEmbedding):
     similarity_threshold : float in [0, 1], optional
         Weighted kernel (eq. 9, 10), where many similar instances of a bag count like one:
         :math:`w_x \propto 1 / \#\{y \in S: y = x \text{ or } K(x, y) > \epsilon\}`. Plain weights
-        :math:`w_x = 1 / |S|` where not given.
+        :math:`w_x = 1 / |S|` where not given. In a bag of more than 8192 instances as many are drawn to
+        stand for the others: the number of similar ones, as a share of the bag, has a standard
+        error below 0.6 %.
     partition : "voronoi" or "forest"
         Voronoi diagrams, or trees that isolate the drawn instances.
     metric : "euclidean", "relevant" or "auto"

@@ -1,15 +1,18 @@
 """What a kernel on bags is: one abstract method, and the algebra that builds kernels from kernels."""
 
 from abc import ABCMeta, abstractmethod
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._random import random_key
 from skmil._threads import slices
 from skmil.bags import Bags, as_bags, check_bags
 
 BLOCK = 64  # rows of a Gram matrix that are scaled at a time
+MANY, DRAWN = 1000, 300  # training bags from which ``EmpiricalMap`` draws anchors, and how many
 
 
 class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -196,12 +199,16 @@ class EmpiricalMap(_Derived):
     Parameters
     ----------
     kernel : BagKernel
-    anchors : "train" or bags
-        The bags A_1 ... A_n: those of ``fit``, or given ones.
+    anchors : "auto", "train", int or bags
+        The bags A_1 ... A_n: those of ``fit``, so many of them drawn at random, or given ones. "auto" takes
+        those of ``fit`` up to 1000, and 300 of more: the time for a bag, in training or later, then no
+        longer grows with their number.
     unlabeled : bags, "test" or None
         Bags without labels, such as those to be predicted: the kernel is fitted on them too, and they are
         further anchors ("transduction" in Tao et al. 2008). "test" stands for the test bags of a fold,
         which ``cross_validate_bags`` puts in its place; elsewhere it means none.
+    random_state : int, RandomState or None
+        Draws the anchors.
 
     Attributes
     ----------
@@ -209,16 +216,14 @@ class EmpiricalMap(_Derived):
     features_ : array (training bags, anchors)
     """
 
-    def __init__(self, kernel, anchors="train", unlabeled=None):
+    def __init__(self, kernel, anchors="auto", unlabeled=None, random_state=0):
         self.kernel = kernel
         self.anchors = anchors
         self.unlabeled = unlabeled
+        self.random_state = random_state
 
     def _fit(self, bags, y):
-        given = isinstance(self.anchors, str)
-        if given and self.anchors != "train":
-            raise ValueError(f"anchors is {self.anchors!r}; give 'train' or bags")
-        anchors = bags if given else as_bags(self.anchors)
+        anchors = self._chosen(bags)
         if self.unlabeled is None or (isinstance(self.unlabeled, str) and self.unlabeled == "test"):
             super()._fit(bags, y)
         else:
@@ -227,6 +232,21 @@ class EmpiricalMap(_Derived):
             anchors = Bags.concat([anchors, more])
         self.anchors_ = anchors
         self.features_ = self._map(bags)
+
+    def _chosen(self, bags) -> Bags:
+        anchors = self.anchors
+        if not isinstance(anchors, (str, Integral)):
+            return as_bags(anchors)
+        if anchors == "auto":
+            anchors = len(bags) if len(bags) <= MANY else DRAWN
+        if anchors == "train":
+            return bags
+        if isinstance(anchors, (str, bool)) or anchors < 1:
+            raise ValueError(f"anchors is {anchors!r}; give 'auto', 'train', a number of bags or bags")
+        if anchors >= len(bags):
+            return bags
+        rng = np.random.default_rng(random_key(self.random_state))
+        return bags[np.sort(rng.choice(len(bags), int(anchors), replace=False))]
 
     def fit_transform(self, X, y=None, **fit_params):
         """``fit``, then the Gram matrix of the training bags."""

@@ -98,7 +98,7 @@ class MarginalizedKernel(BagKernel):
         label_density="tent",
         normalize=True,
         estimator=None,
-        max_starts=None,
+        max_starts="auto",
         task="auto",
         random_state=None,
     ):

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._threads import slices
+from skmil._threads import interruptible, slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
 NEGATIONS = ("in", "non", "not", "no", "un", "im")
@@ -56,7 +56,7 @@ class BagClassifier(ClassifierMixin, BagEstimator):
         bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
         w = check_weights(sample_weight, bags)
         w = w * class_weights(getattr(self, "class_weight", None), self.classes_, codes)
-        self._fit_classes(*positive_weights(bags, codes, w, self.classes_))
+        interruptible(self._fit_classes)(*positive_weights(bags, codes, w, self.classes_))
         return self
 
     def decision_function(self, X) -> np.ndarray:
@@ -139,7 +139,7 @@ class BagRegressor(RegressorMixin, BagEstimator):
         """Learn from bags, one target per bag and, optionally, one weight per bag."""
         bags, y, _ = check_bags_y(self, X, y, classification=False)
         w = check_weights(sample_weight, bags)
-        self._fit(*positive_weights(bags, y, w))
+        interruptible(self._fit)(*positive_weights(bags, y, w))
         return self
 
     def predict(self, X) -> np.ndarray:

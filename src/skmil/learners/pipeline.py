@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skmil._threads import interruptible
 from skmil.bags import as_bags
 from skmil.learners.base import leave_one_out
 
@@ -28,6 +29,7 @@ class BagPipeline(Pipeline):
     (2,)
     """
 
+    @interruptible
     def fit(self, X, y=None, sample_weight=None, **params):
         """Fit all steps; ``sample_weight``, one number per bag, goes to the last one."""
         if sample_weight is not None:

@@ -7,6 +7,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from skmil._threads import interruptible
 from skmil.learners.base import positive_weights
 
 
@@ -58,7 +59,7 @@ class WideLinearSVC(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self.svm_ = svc.fit(_products(X, X), self.classes_[codes], sample_weight=w)
+        self.svm_ = interruptible(svc.fit)(_products(X, X), self.classes_[codes], sample_weight=w)
         self.n_iter_, self.intercept_ = svc.n_iter_, svc.intercept_
         self.support_ = rows[svc.support_]
         self.n_rows_, self.vectors_ = len(rows), X[svc.support_]

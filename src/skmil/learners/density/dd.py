@@ -17,7 +17,7 @@ class _Density(BagEstimator):
     _pooling, _em = "noisy-or", False
     gamma: Any
     feature_scaling: bool
-    max_starts: int | None
+    max_starts: int | str | None
     max_iter: int
     tol: float
     verbose: Any
@@ -87,8 +87,9 @@ class DD(_Density, BinaryBagClassifier):
     threshold : "train" or float
         "train" is the cut that puts most training bags (by weight) on the right side, the one nearest 1/2
         if there are several.
-    max_starts : int, optional
-        Draw so many starts; all instances of the positive bags where not given.
+    max_starts : "auto", int or None
+        Draw so many starts from the instances of the positive bags; ``None`` takes all. "auto" takes all up
+        to 1200; of more it draws so many and goes on from the 100 that are best after five iterations.
     max_iter, tol : of L-BFGS
     verbose : bool or function (done, total, best -log DD)
     random_state : int, RandomState or None, for drawing starts
@@ -119,7 +120,7 @@ class DD(_Density, BinaryBagClassifier):
         gamma="median",
         feature_scaling=True,
         threshold="train",
-        max_starts=None,
+        max_starts="auto",
         max_iter=200,
         tol=1e-6,
         verbose=False,
@@ -218,7 +219,7 @@ class DDRegressor(_Density, BagRegressor):
         self,
         gamma="median",
         feature_scaling=True,
-        max_starts=None,
+        max_starts="auto",
         max_iter=200,
         tol=1e-6,
         verbose=False,

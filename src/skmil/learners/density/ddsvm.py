@@ -50,7 +50,7 @@ class DDSVM(BinaryBagClassifier):
         C=10.0,
         gamma="scale",
         feature_scaling=True,
-        max_starts=None,
+        max_starts="auto",
         max_iter=200,
         tol=1e-6,
         verbose=False,
