@@ -176,7 +176,7 @@ class TestWinnow:
 
     def test_too_many_groups_are_refused_with_an_estimate(self):
         rng = np.random.default_rng(0)
-        X, y = rng.uniform(size=(200, 10)), np.arange(200) % 2
+        X, y = rng.uniform(size=(200, 1, 10)), np.arange(200) % 2
         for learner in (GMIL1(n_clusters=60, random_state=0), GMIL2(n_clusters=60, random_state=0)):
             with pytest.raises(ValueError, match=r"make up to .* groups of boxes.*; lower n_clusters"):
                 learner.fit(X, y)
@@ -192,8 +192,12 @@ class TestWinnow:
 
     def test_bad_parameters(self):
         made = make_gmil(10, random_state=0)
-        for params in ({"alpha": 1.0}, {"theta": 0.0}, {"n_clusters": 0}):
-            with pytest.raises(ValueError, match="alpha must be larger than 1"):
+        for params, words in (
+            ({"alpha": 1.0}, "alpha is 1.0"),
+            ({"theta": 0.0}, "theta 0.0"),
+            ({"n_clusters": 0}, "n_clusters is 0"),
+        ):
+            with pytest.raises(ValueError, match=words):
                 GMIL1(**params).fit(made.data, made.target)
         with pytest.raises(ValueError, match="n_cuts"):
             GMIL2(n_cuts=0).fit(made.data, made.target)

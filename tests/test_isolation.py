@@ -9,15 +9,18 @@ from sklearn.svm import SVC
 
 import skmil
 from skmil import Bags, threads
+from skmil._engines import isolation
 from skmil._engines import isolation as engine
 from skmil._engines.isolation import _similar, _weights
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
-from skmil.kernels import IsolationKernel, isolation
+from skmil.kernels import IsolationKernel
 from skmil.learners import BagPipeline, BagSVC
 from skmil.preprocessing import BagScaler
 from tests import naive
 
+# Rows of a table are meant to be bags of one instance here.
+pytestmark = pytest.mark.filterwarnings("ignore::skmil.bags.TableWarning")
 DISTANCES = {"euclidean": naive.euclidean_distance, "relevant": naive.relevant_distance}
 
 
@@ -145,7 +148,7 @@ def test_forest(bags):
     assert Z.shape == (9, 180)
     assert_allclose(Z.reshape(9, 30, 6).sum(axis=2), 1.0)
     # Each tree isolates the instances it was grown from: no leaf without one of them.
-    singles = e.transform(bags.instances).toarray().reshape(-1, 30, 6)
+    singles = e.transform(bags.one_by_one()).toarray().reshape(-1, 30, 6)
     assert (singles.sum(axis=0) > 0).all()
     X = two_densities()
     k = IsolationKernel(n_cells=64, partition="forest", random_state=0).fit(X)
