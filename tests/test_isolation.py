@@ -11,7 +11,7 @@ import skmil
 from skmil import Bags, threads
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
-from skmil.kernels import IsolationKernel, isolation
+from skmil.kernels import IsolationKernel
 from skmil.learners import BagPipeline, BagSVC
 from skmil.preprocessing import BagScaler
 from tests import naive
@@ -186,7 +186,7 @@ def test_same_bits_whatever_the_blocks_and_threads(partition, monkeypatch):
     e = IsolationEmbedding(30, 40, 0.7, partition, random_state=5)
     with threads(1):
         one = e.fit_transform(X)
-    monkeypatch.setattr(isolation, "BLOCK", 300)
+    monkeypatch.setattr("skmil._lazy.GROUP", 300)
     with threads(2):
         two = e.fit_transform(X)
     for part in ("data", "indices", "indptr"):

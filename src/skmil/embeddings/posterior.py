@@ -12,10 +12,12 @@ from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
 from skmil._engines.statistics import bag_means
+from skmil._lazy import GROUP, groups
 from skmil._random import random_key
-from skmil._threads import map_blocks
+from skmil._threads import map_blocks, slices
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.embeddings.base import BagEmbedding
+from skmil.cluster import map_bags
+from skmil.embeddings.base import BagEmbedding, some_instances
 
 COVARIANCES = {"diag": "diag", "full": "full", "spherical": "spherical"}
 P_GRID = np.linspace(0.05, 3.0, 60)
@@ -41,7 +43,8 @@ class PosteriorEmbedding(BagEmbedding):
     numbers it is made from the centred targets. Powers of sums are not sums, so an instance has no
     exact share of :math:`\psi^p`; instance scores come from leaving instances out.
 
-    Cost: ``n_init`` fits of the mixture; :math:`O(n K^2)` for each p tried, without the n x n matrix.
+    Cost: ``n_init`` fits of the mixture to at most ``max_instances`` instances; :math:`O(n K^2)` for each p
+    tried, without the n x n matrix.
 
     Parameters
     ----------
@@ -57,6 +60,8 @@ class PosteriorEmbedding(BagEmbedding):
     n_init : int
         Seeds tried. The best on the training bags is kept: the highest alignment, or without labels
         the best fit to the instances.
+    max_instances : int
+        The mixture is fitted to a random sample of the bags' instances where there are more.
     random_state : int, RandomState or None
 
     Attributes
@@ -82,6 +87,8 @@ class PosteriorEmbedding(BagEmbedding):
     (array([0.67, 1.  ]), array([1., 1.]))
     """
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         n_components=30,
@@ -89,6 +96,7 @@ class PosteriorEmbedding(BagEmbedding):
         p=None,
         unlabeled=None,
         n_init=10,
+        max_instances=2**16,
         random_state=None,
     ):
         self.n_components = n_components
@@ -96,6 +104,7 @@ class PosteriorEmbedding(BagEmbedding):
         self.p = p
         self.unlabeled = unlabeled
         self.n_init = n_init
+        self.max_instances = max_instances
         self.random_state = random_state
 
     def _fit(self, bags, y):
@@ -109,7 +118,8 @@ class PosteriorEmbedding(BagEmbedding):
             self.p_, self.alignment_ = 1.0 if self.p is None else float(self.p), np.nan
             self.alignment_curve_ = np.empty((0, 2))
         else:
-            self._keep_best([(m, aggregate(m, bags)) for m in mixtures], target)
+            psi = map_bags(_Aggregates(mixtures), bags)
+            self._keep_best(list(zip(mixtures, np.moveaxis(psi, 1, 0), strict=True)), target)
 
     def _keep_best(self, candidates, target) -> None:
         """Of all mixtures the one whose best p aligns best with the labels."""
@@ -144,14 +154,15 @@ class PosteriorEmbedding(BagEmbedding):
                 f"mixture={self.mixture!r} needs dense features and got a sparse matrix; "
                 "use mixture='kmeans', or pass bags.to_dense() if it fits in memory"
             )
+        instances = some_instances(bags, self.max_instances, self.random_state).instances
         if self.unlabeled is None:
-            return bags.instances
+            return instances
         more = as_bags(self.unlabeled).instances
         if more.shape[1] != bags.n_features:
             raise ValueError(f"unlabeled has {more.shape[1]} features and the bags have {bags.n_features}")
         if bags.is_sparse:
-            return sparse.vstack([bags.instances, sparse.csr_matrix(more)], format="csr")
-        return np.vstack([bags.instances, more.toarray() if sparse.issparse(more) else more])
+            return sparse.vstack([instances, sparse.csr_matrix(more)], format="csr")
+        return np.vstack([instances, more.toarray() if sparse.issparse(more) else more])
 
     def _fit_mixture(self, X, seed: int):
         K = min(self.n_components, X.shape[0])
@@ -166,15 +177,31 @@ class PosteriorEmbedding(BagEmbedding):
             return model.fit(X)
 
 
+class _Aggregates:
+    """The aggregate posteriors of several mixtures in one pass: (bags, mixtures, components)."""
+
+    def __init__(self, mixtures):
+        self.mixtures = mixtures
+
+    def __call__(self, bags: Bags) -> np.ndarray:
+        return np.stack([aggregate(m, bags) for m in self.mixtures], axis=1)
+
+
 def aggregate(mixture, bags: Bags) -> np.ndarray:
     """The aggregate posteriors psi: one row per bag, which sums to one."""
-    X = bags.instances
+    return np.concatenate([_aggregate(mixture, bags[s]) for s in groups(bags.sizes)])
+
+
+def _aggregate(mixture, bags: Bags) -> np.ndarray:
+    N = int(bags.offsets[-1])
+    parts = (bags.instances[s].astype(np.float64, copy=False) for s in slices(N, GROUP))
     if isinstance(mixture, GaussianMixture):
-        return bag_means(bags.with_instances(mixture.predict_proba(X)))
+        return bag_means(bags.with_instances(np.concatenate([mixture.predict_proba(X) for X in parts])))
     centers = mixture.cluster_centers_
     K = len(centers)
     # Not mixture.predict: it refuses sparse matrices that are read-only, as those of bags are.
-    nearest = np.argmin(np.square(centers).sum(axis=1) - 2 * (X @ centers.T), axis=1)
+    half = np.square(centers).sum(axis=1)
+    nearest = np.concatenate([np.argmin(half - 2 * (X @ centers.T), axis=1) for X in parts])
     votes = bags.owner * K + nearest
     return np.bincount(votes, minlength=len(bags) * K).reshape(-1, K) / bags.sizes[:, None]
 

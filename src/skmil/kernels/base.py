@@ -18,7 +18,13 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     A subclass writes ``_gram(A, B)`` on valid ``Bags`` (``B is A`` for the symmetric case), and
     ``_fit(bags, y)`` if it learns from data. ``fit_transform(X)`` is K(X, X) and ``transform(X)`` is
     K(X, training bags), so that a kernel also works as a step of a ``Pipeline``.
+
+    One that learns from a few instances only (``bags.rows``) says ``_streams = True``: its ``fit`` then
+    takes a store as it is.
     """
+
+    _streams = False
+    _keeps_float32 = False
 
     def fit(self, X, y=None):
         """Learn what the kernel needs from the training bags, and keep them for ``transform``."""
@@ -42,12 +48,13 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def fit_transform(self, X, y=None, **fit_params) -> np.ndarray:
         """``fit``, then the Gram matrix of the training bags."""
         self.fit(X, y, **fit_params)
-        return self._gram(self.bags_, self.bags_)
+        bags = as_bags(self.bags_)
+        return self._gram(bags, bags)
 
     def transform(self, X) -> np.ndarray:
         """K(X, training bags)."""
         check_is_fitted(self)
-        return self._gram(self._check(X, tables=False), self.bags_)
+        return self._gram(self._check(X, tables=False), as_bags(self.bags_))
 
     def restrict(self, rows) -> None:
         """Forget all training bags but those in ``rows``: ``transform`` has no other columns any more."""
@@ -61,7 +68,9 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _check(self, X, tables: bool = True) -> Bags:
         """Valid bags; rows of a table are bags of one instance, so that kernels also compare instances."""
-        return check_bags(self, X, reset=False, tables=tables) if hasattr(self, "bags_") else as_bags(X)
+        if hasattr(self, "bags_"):
+            return check_bags(self, X, reset=False, tables=tables, stream=False)
+        return as_bags(X) if self._keeps_float32 else as_bags(X).astype(np.float64)
 
     def _fit(self, bags: Bags, y) -> None:
         """Learn from valid bags; a kernel without learned state keeps this."""
@@ -205,7 +214,7 @@ class EmpiricalMap(_Derived):
         given = isinstance(self.anchors, str)
         if given and self.anchors != "train":
             raise ValueError(f"anchors is {self.anchors!r}; give 'train' or bags")
-        self.anchors_ = bags if given else as_bags(self.anchors)
+        self.anchors_ = bags if given else as_bags(self.anchors).astype(np.float64)
         self.features_ = self._map(bags)
 
     def fit_transform(self, X, y=None, **fit_params):
