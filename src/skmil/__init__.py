@@ -6,35 +6,68 @@ from typing import TYPE_CHECKING
 from skmil._version import __version__
 
 if TYPE_CHECKING:
-    from skmil import datasets, embeddings, extend, kernels, learners, preprocessing, sources
+    from skmil import (
+        datasets,
+        embeddings,
+        evaluation,
+        extend,
+        formats,
+        inspection,
+        kernels,
+        learners,
+        persistence,
+        preprocessing,
+        report,
+        sources,
+        store,
+    )
     from skmil._threads import threads
     from skmil.bags import Bags, as_bags
+    from skmil.cluster import cluster
+    from skmil.kernels.tiles import gram
     from skmil.registry import method, methods, published
+    from skmil.store import BagStore, open_bags, write_bags
 
 __all__ = [
+    "BagStore",
     "Bags",
     "__version__",
     "as_bags",
+    "cluster",
     "datasets",
     "embeddings",
+    "evaluation",
     "extend",
+    "formats",
+    "gram",
+    "inspection",
     "kernels",
     "learners",
     "method",
     "methods",
+    "open_bags",
+    "persistence",
     "preprocessing",
     "published",
+    "report",
     "sources",
+    "store",
     "threads",
+    "write_bags",
 ]
 # Where each name lives: it is imported when it is first asked for, so that to start costs nothing.
 _HOMES = {
+    "BagStore": "store",
     "Bags": "bags",
     "as_bags": "bags",
+    "cluster": "cluster",
+    "gram": "kernels.tiles",
     "method": "registry",
     "methods": "registry",
+    "open_bags": "store",
     "published": "registry",
     "threads": "_threads",
+    "write_bags": "store",
 }
 
 
