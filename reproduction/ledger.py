@@ -6,10 +6,10 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from skmil._cluster import active
+from skmil._cluster import run as run_on_cluster
 from skmil._identity import agree
 from skmil._journal import Journal
-from skmil.cluster import active
-from skmil.cluster import run as run_on_cluster
 
 
 def run_tasks(

@@ -20,7 +20,7 @@ from skmil.learners import BagPipeline
 from tests import faults
 from tests.test_store import make, same
 
-module = sys.modules["skmil.cluster"]  # the name in the package is the function's
+module = sys.modules["skmil._cluster"]  # the name in the package is the function's
 
 
 @pytest.fixture(scope="module")

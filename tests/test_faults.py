@@ -242,7 +242,7 @@ def test_a_read_only_folder(read_only, store, capsys):
 def test_workers_with_too_little_memory(store, tmp_path, monkeypatch):
     """Refused before anything runs where it is known; explained where workers die of it."""
     log = tmp_path / "log"
-    monkeypatch.setattr(sys.modules["skmil.cluster"], "_worker_memory", lambda n: 600_000_000)
+    monkeypatch.setattr(sys.modules["skmil._cluster"], "_worker_memory", lambda n: 600_000_000)
     with skmil.cluster(1):
         large = skmil.Bags(np.zeros((2_000_000, 6)), [0, 1_000_000, 2_000_000])
         with pytest.raises(

@@ -13,7 +13,7 @@ LAYERS = [
     {"extend"},
     {"formats"},
     {"store"},
-    {"cluster"},
+    {"_cluster"},
     {"sources"},
     {"datasets"},
     {"preprocessing"},

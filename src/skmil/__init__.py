@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         sources,
         store,
     )
+    from skmil._cluster import cluster
     from skmil._threads import threads
     from skmil.bags import Bags, as_bags
-    from skmil.cluster import cluster
     from skmil.kernels.tiles import gram
     from skmil.registry import method, methods, published
     from skmil.store import BagStore, open_bags, write_bags
@@ -60,7 +60,7 @@ _HOMES = {
     "BagStore": "store",
     "Bags": "bags",
     "as_bags": "bags",
-    "cluster": "cluster",
+    "cluster": "_cluster",
     "gram": "kernels.tiles",
     "method": "registry",
     "methods": "registry",

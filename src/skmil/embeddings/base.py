@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from skmil._cluster import map_bags
 from skmil._lazy import sample
 from skmil._random import random_key
 from skmil.bags import Bags, as_bags, check_bags
-from skmil.cluster import map_bags
 
 
 class BagEmbedding(TransformerMixin, BaseEstimator, metaclass=ABCMeta):

@@ -3,11 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from skmil._cluster import map_bags
 from skmil._lazy import sample
 from skmil._random import random_key
 from skmil._threads import slices
 from skmil.bags import Bags, as_bags
-from skmil.cluster import map_bags
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels.box import BoxKernel
 

@@ -13,12 +13,12 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
+from skmil._cluster import map_bags
 from skmil._engines.statistics import bag_means
 from skmil._lazy import GROUP, groups
 from skmil._random import random_key
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.cluster import map_bags
 from skmil.embeddings.base import BagEmbedding, some_instances
 
 COMBINE = ("best", "cv", "all")

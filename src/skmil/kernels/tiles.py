@@ -11,10 +11,10 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
+from skmil._cluster import active, run, spilled
 from skmil._threads import slices
 from skmil._version import __version__
 from skmil.bags import Bags, as_source
-from skmil.cluster import active, run, spilled
 from skmil.kernels.base import BagKernel
 from skmil.store.arrays import import_zarr, write_file
 

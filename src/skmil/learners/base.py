@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._cluster import blockwise
 from skmil._threads import interruptible, slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
-from skmil.cluster import blockwise
 
 NEGATIONS = ("in", "non", "not", "no", "un", "im")
 LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB

@@ -10,10 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skmil._cluster import blockwise, map_bags
 from skmil._lazy import LazyBags
 from skmil._threads import interruptible
 from skmil.bags import as_bags
-from skmil.cluster import blockwise, map_bags
 from skmil.learners.base import leave_one_out
 
 

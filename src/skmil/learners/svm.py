@@ -7,9 +7,9 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._cluster import blockwise
 from skmil._memo import is_searching, once
 from skmil.bags import check_bags
-from skmil.cluster import blockwise
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
