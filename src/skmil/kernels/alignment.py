@@ -28,10 +28,10 @@ class ProfileAlignment(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from skmil.kernels import ProfileAlignment
-    >>> P = np.array([[0.0, 1.0], [1.0, 5.0], [2.0, 1.0]])
+    >>> P = np.array([[0.0, 1.0], [1.0, 5.0], [2.0, 2.0], [3.0, 4.0]])
     >>> Q = P + [40.0, 0.0]
     >>> ProfileAlignment()(P, Q)[1][:, 0]
-    array([0., 1., 2.])
+    array([0., 1., 2., 3.])
     """
 
     def __init__(self, position=0):
