@@ -28,10 +28,10 @@ class ProfileAlignment(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from skmil.kernels import ProfileAlignment
-    >>> P = np.array([[0.0, 1.0], [1.0, 5.0], [2.0, 2.0], [3.0, 4.0]])
+    >>> P = np.array([[0.0, 1.0], [1.0, 5.0], [2.0, 1.0]])
     >>> Q = P + [40.0, 0.0]
     >>> ProfileAlignment()(P, Q)[1][:, 0]
-    array([0., 1., 2., 3.])
+    array([0., 1., 2.])
     """
 
     def __init__(self, position=0):
@@ -54,8 +54,10 @@ class ProfileAlignment(BaseEstimator):
         )
         least = max(1, min(len(P), len(Q)) // 2)
         shifts = range(least - len(b), len(a) - least + 1)
-        costs = [_difference(a, b, s, least) for s in shifts]
-        return list(shifts)[int(np.argmin(costs))]
+        costs = np.array([_difference(a, b, s, least) for s in shifts])
+        # Of equally good shifts the one at which most positions have a partner.
+        best = np.array(shifts)[costs <= costs.min() + 1e-12]
+        return int(max(best, key=lambda s: min(len(a), len(b) + s) - max(0, s)))
 
 
 def _by_position(X, position, column: int) -> np.ndarray:
