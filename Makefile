@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-processors test-lowest lint bench docs results clean
 
-demo: $(VENV)/.demo
+demo: $(VENV)/.warm
 	$(BIN)/skmil bench --data musk1 --methods demo --folds 10 --out demo
 
 test: lint
@@ -52,6 +52,10 @@ $(VENV)/.docs: pyproject.toml
 $(VENV)/.demo: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[cli,plot,exact]'
+	touch $@
+
+$(VENV)/.warm: $(VENV)/.demo
+	$(BIN)/skmil warm
 	touch $@
 
 $(VENV)/.test: pyproject.toml

@@ -367,3 +367,12 @@ def test_two_witnesses_and_two_positives(small):
             assert q.sum() >= min(2, len(q)) - 1e-9
     with pytest.raises(ValueError, match="n_positive is 2"):
         AnnealedSVM("convex", n_positive=2).fit(X, y)
+
+
+def test_features_say_what_they_leave_out(toy):
+    X, y = toy
+    exact = AnnealedSVM(gamma=0.3).fit(X, y)
+    few, many = (AnnealedSVM(gamma=0.3, n_components=r).fit(X, y) for r in (3, len(X.instances)))
+    assert exact.kernel_error_ == 0
+    assert many.kernel_error_ < 1e-9 < few.kernel_error_ < 1
+    assert np.array_equal(many.predict(X), exact.predict(X))

@@ -8,6 +8,7 @@ from scipy.spatial.distance import directed_hausdorff
 
 import skmil
 from skmil import Bags, threads
+from skmil._engines.hausdorff import BagIndex
 from skmil.datasets import load_musk1
 from skmil.learners import CitationKNN, CitationKNNRegressor, hausdorff
 from tests import naive
@@ -145,3 +146,15 @@ def test_musk1_near_the_published_accuracy():
         for f in range(10)
     ]
     assert np.concatenate(hits).mean() > 0.85
+
+
+def test_products_and_boxes_find_the_same_distances(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4, 5)).round(1)  # with many equal distances
+    X[75:] = X[:75]  # and bags that are the same
+    index = BagIndex(Bags.from_list(list(X)), "minimal")
+    for k in (1, 3, 20):
+        monkeypatch.setattr("skmil._engines.hausdorff.MANY", 10**9)
+        boxes = index.kth_distances(k)
+        monkeypatch.setattr("skmil._engines.hausdorff.MANY", 2)
+        assert_array_equal(index.kth_distances(k), boxes)

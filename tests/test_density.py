@@ -270,3 +270,28 @@ def test_musk1_is_learned(shared_data):
     X = BagScaler().fit_transform(data.data)
     model = DD(max_starts=20, random_state=0).fit(X[::2], data.target[::2])
     assert model.score(X[1::2], data.target[1::2]) > 0.7
+
+
+@pytest.mark.parametrize("em", [False, True])
+def test_promising_starts_find_better_maxima_than_drawn_ones(em, monkeypatch):
+    monkeypatch.setattr("skmil._engines.density.MANY", 60)
+    monkeypatch.setattr("skmil._engines.density.BEST", 6)
+    chosen, drawn, every = [], [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 4, 3))
+        X[::2, 0] = rng.normal(size=3) + 0.3 * rng.normal(size=(20, 3))
+        bags, y, w = Bags.from_list(list(X)), np.arange(40) % 2 == 0, np.ones(40)
+        for most, found in (("auto", chosen), (6, drawn), (None, every)):
+            search = Search(em=em, gamma=0.5, max_starts=most, random_state=seed)
+            found.append(search(bags, y.astype(float), w).cost[0])
+    assert np.mean(chosen) <= np.mean(drawn)
+    assert np.mean(chosen) <= np.mean(every) * 1.02
+
+
+def test_all_starts_where_they_are_few(bags):
+    y = np.arange(len(bags)) % 2
+    search = Search(max_starts="auto")
+    assert_array_equal(search.starts(bags, y), Search(max_starts=None).starts(bags, y))
+    with pytest.raises(ValueError, match="max_starts is 'many'"):
+        Search(max_starts="many").starts(bags, y)

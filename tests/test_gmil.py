@@ -176,7 +176,7 @@ class TestWinnow:
 
     def test_too_many_groups_are_refused_with_an_estimate(self):
         rng = np.random.default_rng(0)
-        X, y = rng.uniform(size=(200, 10)), np.arange(200) % 2
+        X, y = rng.uniform(size=(200, 1, 10)), np.arange(200) % 2
         for learner in (GMIL1(n_clusters=60, random_state=0), GMIL2(n_clusters=60, random_state=0)):
             with pytest.raises(ValueError, match=r"make up to .* groups of boxes.*; lower n_clusters"):
                 learner.fit(X, y)

@@ -9,13 +9,17 @@ from sklearn.svm import SVC
 
 import skmil
 from skmil import Bags, threads
+from skmil._engines import isolation as engine
+from skmil._engines.isolation import _similar, _weights
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
-from skmil.kernels import IsolationKernel, isolation
+from skmil.kernels import IsolationKernel
 from skmil.learners import BagPipeline, BagSVC
 from skmil.preprocessing import BagScaler
 from tests import naive
 
+# Rows of a table are meant to be bags of one instance here.
+pytestmark = pytest.mark.filterwarnings("ignore::skmil.bags.TableWarning")
 DISTANCES = {"euclidean": naive.euclidean_distance, "relevant": naive.relevant_distance}
 
 
@@ -143,7 +147,7 @@ def test_forest(bags):
     assert Z.shape == (9, 180)
     assert_allclose(Z.reshape(9, 30, 6).sum(axis=2), 1.0)
     # Each tree isolates the instances it was grown from: no leaf without one of them.
-    singles = e.transform(bags.instances).toarray().reshape(-1, 30, 6)
+    singles = e.transform(bags.one_by_one()).toarray().reshape(-1, 30, 6)
     assert (singles.sum(axis=0) > 0).all()
     X = two_densities()
     k = IsolationKernel(n_cells=64, partition="forest", random_state=0).fit(X)
@@ -186,7 +190,7 @@ def test_same_bits_whatever_the_blocks_and_threads(partition, monkeypatch):
     e = IsolationEmbedding(30, 40, 0.7, partition, random_state=5)
     with threads(1):
         one = e.fit_transform(X)
-    monkeypatch.setattr(isolation, "BLOCK", 300)
+    monkeypatch.setattr("skmil._lazy.GROUP", 300)
     with threads(2):
         two = e.fit_transform(X)
     for part in ("data", "indices", "indptr"):
@@ -319,3 +323,50 @@ def test_partitions_differ_whatever_the_number_of_cells(n_cells):
     assert k.n_cells_ == 10
     assert 0 < k(X)[np.triu_indices(20, 1)].max() < 1
     assert IsolationKernel(50, 19, random_state=0).fit(X).n_cells_ == 19
+
+
+def brute_similar(cells, least):
+    return np.array([((cells == c).sum(axis=1) >= least).sum() for c in cells])
+
+
+def two_crowds_and_a_few(n, t=40):
+    """Cells of a bag: two crowds, two instances in three and one in three, and eight that are alike."""
+    rng = np.random.default_rng(0)
+    centers = rng.integers(0, 9, (3, t))
+    which = np.where(np.arange(n) < n - 8, np.arange(n) % 3 > 0, 2)
+    cells = centers[which]
+    noise = rng.random((n, t)) < 0.25
+    cells[noise] = rng.integers(0, 9, noise.sum())
+    return cells.astype(np.uint16)
+
+
+@pytest.mark.parametrize("n", [2, 64, 65, 1100])
+def test_weights_count_the_similar_ones(n):
+    cells = np.vstack([two_crowds_and_a_few(max(n, 8))[:n], two_crowds_and_a_few(30)])
+    w = _weights(cells, np.array([0, n, n + 30]), 0.5)
+    for part in (slice(0, n), slice(n, n + 30)):
+        expected = 1 / brute_similar(cells[part], 21)
+        assert_allclose(w[part], expected / expected.sum(), rtol=1e-12)
+
+
+def test_drawn_instances_stand_for_a_large_bag(monkeypatch):
+    cells = two_crowds_and_a_few(3000)
+    exact = brute_similar(cells, 21)
+    monkeypatch.setattr("skmil._engines.isolation.DRAWN", 400)
+    found = _similar(cells, 21)
+    assert np.abs(found - exact).max() < 4 * 3000 / np.sqrt(4 * 400)  # standard errors
+    assert_allclose(found, exact, rtol=4 / np.sqrt(16))
+    assert_array_equal(found[-8:], exact[-8:])  # few others are like these: counted
+    assert_array_equal(found, _similar(cells, 21))
+
+
+def test_weights_of_a_large_bag_take_time_in_proportion(monkeypatch):
+    compared = []
+    count = engine._count
+    monkeypatch.setattr(
+        engine, "_count", lambda c, r, t, n: compared.append(len(r) * t.shape[1]) or count(c, r, t, n)
+    )
+    monkeypatch.setattr(engine, "DRAWN", 400)
+    for n in (4000, 8000):
+        _similar(two_crowds_and_a_few(n), 21)
+    assert sum(compared) < 3 * 400 * 12000

@@ -133,6 +133,18 @@ def test_algebra(bags):
     assert_allclose(zero, [[0, 0], [0, 1]])
 
 
+def test_empirical_map_with_a_number_of_anchors(bags, monkeypatch):
+    k = EmpiricalMap(SetKernel(gamma=0.5), anchors=3).fit(bags)
+    assert len(k.anchors_) == 3 and k.features_.shape == (len(bags), 3)
+    assert_allclose(k.features(bags), SetKernel(gamma=0.5)(bags, k.anchors_))
+    assert_allclose(k.transform(bags), k.features_ @ k.features_.T)
+    every = EmpiricalMap(SetKernel(gamma=0.5), anchors="train").fit(bags)
+    assert_allclose(EmpiricalMap(SetKernel(gamma=0.5)).fit(bags).features_, every.features_)
+    monkeypatch.setattr("skmil.kernels.base.MANY", 4)
+    monkeypatch.setattr("skmil.kernels.base.DRAWN", 2)
+    assert len(EmpiricalMap(SetKernel(gamma=0.5)).fit(bags).anchors_) == 2
+
+
 def test_empirical_map_with_given_anchors(bags):
     k = SetKernel(gamma=0.3)
     transductive = EmpiricalMap(k, anchors=bags).fit(bags[:4])

@@ -8,9 +8,10 @@ from scipy.optimize import linprog
 
 from skmil import Bags, method, threads
 from skmil._engines.nearest import COLUMNS, ROWS, nearest
+from skmil._engines.one_norm import Columns, one_norm_svm
+from skmil.datasets import make_gmil
 from skmil.embeddings import MilesEmbedding
 from skmil.learners import MILES
-from skmil.learners.miles import one_norm_svm
 from tests import naive
 
 
@@ -85,6 +86,29 @@ def test_columns_are_generated_until_the_optimum(C):
     w, b, objective = one_norm_svm(Z, y, c, batch=5)
     assert_allclose(objective, whole_program(Z, y, c), rtol=1e-7)
     assert_allclose(np.abs(w).sum() + c @ np.maximum(0, 1 - y * (Z @ w + b)), objective, rtol=1e-7)
+
+
+@pytest.mark.parametrize("C", [0.02, 1.0, 100.0])
+def test_interior_points_reach_the_optimum_of_the_whole_program(C, monkeypatch):
+    rng = np.random.default_rng(1)
+    Z, y = rng.random((60, 300)), np.where(rng.random(60) < 0.4, 1.0, -1.0)
+    c = C * rng.uniform(0.5, 2, 60)
+    monkeypatch.setattr("skmil._engines.one_norm.FEW", 0)
+    monkeypatch.setattr("skmil._engines.one_norm.BLOCK", 60 * 7)
+    w, b, objective = one_norm_svm(Columns(lambda rows, k: Z[rows][:, k], Z.shape), y, c, batch=5)
+    assert_allclose(objective, whole_program(Z, y, c), rtol=1e-6)
+    assert_allclose(np.abs(w).sum() + c @ np.maximum(0, 1 - y * (Z @ w + b)), objective, rtol=1e-8)
+    assert np.count_nonzero(w) <= 60
+
+
+def test_map_in_blocks_gives_the_model_of_the_whole_map(monkeypatch):
+    made = make_gmil(300, n_features=4, n_attraction=1, n_repulsion=0, random_state=0)
+    X, y = made.data, made.target
+    whole = MILES(gamma=1e-3, C=1.0).fit(X, y)
+    monkeypatch.setattr("skmil.learners.miles.WHOLE", 0)
+    blocks = MILES(gamma=1e-3, C=1.0).fit(X, y)
+    assert_allclose(blocks.objective_, whole.objective_, rtol=1e-6)
+    assert_array_equal(blocks.predict(X), whole.predict(X))
 
 
 def test_selected_instances_are_where_the_concept_is(toy):

@@ -44,6 +44,7 @@ MEANT = {
     "random_state": "0 None",
     "start_temperature": "None",
     "max_side": "None",
+    "max_starts": "None",
     "max_features": "None",
 }
 TABLES = {"anchors", "unlabeled"}  # may be a table of bags

@@ -76,7 +76,8 @@ def speaker_page(table, results, out):
         part = sorted((r["share"], r["accuracy"]) for r in results if r["method"] == m)
         ax[0, 0].plot(*zip(*part, strict=True), "o-", label=m)
     ax[0, 0].set(xlabel="share of the training bags", ylabel="accuracy (%)")
-    ax[0, 0].legend()
+    if results:
+        ax[0, 0].legend()
     curve = "\n## Accuracy against the share of the training bags (Figure 3)\n\n"
     return text + curve + pivot(results, ["method"], "share", "accuracy") + save(figure, out, table.name)
 

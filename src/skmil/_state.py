@@ -35,8 +35,8 @@ def array(owner, name: str, shape: tuple, dtype: type = np.float64) -> np.ndarra
 
 
 def finite(owner, name: str, shape: tuple) -> np.ndarray:
-    """An array of finite float64 numbers."""
-    value = array(owner, name, shape)
+    """An array of finite numbers, float64 or float32."""
+    value = array(owner, name, shape, np.floating)
     if not np.isfinite(value).all():
         raise damaged(owner, f"{name} holds NaN or infinity")
     return value

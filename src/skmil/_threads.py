@@ -1,23 +1,31 @@
 """Where blocks of work run: the standard library's threads.
 
-Unlike Numba's own parallel loops these may be entered from any thread or forked process, can be interrupted
-between blocks, and give the same bits whatever their number.
+Unlike Numba's own parallel loops these may be entered from any thread or forked process, and give the same
+bits whatever their number. The main thread never computes: it waits, and so hears Ctrl-C, which Python
+tells to no other. Then it raises a flag that ends the work between two blocks, and inside long compiled
+loops, which read it.
 """
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import copy_context
-from functools import cache
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from functools import cache, wraps
 from multiprocessing import current_process
+from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+PATIENCE = 0.5  # seconds that work may take to end after Ctrl-C; then it is left behind
 
 _local = threading.local()
 _blas_lock = threading.Lock()
 _blas_before: list[list[int]] = []  # threads of BLAS as each that is inside ``one_blas_thread`` found them
+_stop: ContextVar["np.ndarray | None"] = ContextVar("stop", default=None)
 
 
 @contextmanager
@@ -44,7 +52,7 @@ def n_threads() -> int:
     if chosen is not None:
         return chosen
     worker = current_process().name != "MainProcess"
-    return 1 if worker or threading.current_thread() is not threading.main_thread() else _all_threads()
+    return 1 if worker or not _is_main() else _all_threads()
 
 
 def map_blocks(function: Callable, blocks: Iterable) -> list:
@@ -53,18 +61,87 @@ def map_blocks(function: Callable, blocks: Iterable) -> list:
     BLAS runs on one thread inside, so the bits do not depend on how many of ours there are. Context
     variables, such as what a search has kept, are those of the caller.
     """
+    if _is_main() and _stop.get() is None:
+        return interruptible(map_blocks)(function, blocks)
     blocks = list(blocks)
-    n = min(n_threads(), len(blocks))
+    n, stop = min(n_threads(), len(blocks)), stop_flag()
+
+    def work(block):
+        if not stop[0]:
+            result = function(block)
+        if stop[0]:  # what a loop that was told to end gives is of no use
+            raise KeyboardInterrupt
+        return result
+
     with one_blas_thread():
         if n <= 1:
-            return [function(b) for b in blocks]
+            return [work(b) for b in blocks]
         context = copy_context()
         pool = ThreadPoolExecutor(n)
         try:
             # A copy for each block, because a context is entered by one thread at a time.
-            return list(pool.map(lambda b: context.copy().run(function, b), blocks))
+            return list(pool.map(lambda b: context.copy().run(work, b), blocks))
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def interruptible(function: Callable) -> Callable:
+    """The function in a thread of its own while the main thread waits for it, or for Ctrl-C."""
+
+    @wraps(function)
+    def call(*args, **named):
+        if not _is_main() or _stop.get() is not None:
+            return function(*args, **named)
+        return _Work(lambda: function(*args, **named)).result()
+
+    return call
+
+
+class _Work:
+    """A call in another thread, with the settings of this one; it dies with the process."""
+
+    def __init__(self, function: Callable):
+        self.stop, self.ended = np.zeros(1, dtype=np.uint8), threading.Event()
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.n = n_threads()
+        context = copy_context()
+        context.run(_stop.set, self.stop)
+        # Its settings belong to a thread; the library is there whenever they can have been changed.
+        sklearn = sys.modules.get("sklearn")
+        settings = sklearn.config_context(**sklearn.get_config()) if sklearn else nullcontext()
+        threading.Thread(target=context.run, args=(self._run, function, settings), daemon=True).start()
+
+    def _run(self, function, settings) -> None:
+        _local.n = self.n
+        try:
+            with settings:
+                self.value = function()
+        except BaseException as error:
+            self.error = error
+        self.ended.set()
+
+    def result(self):
+        try:
+            while not self.ended.wait(0.1):  # a wait without end is deaf on Windows
+                pass
+        except KeyboardInterrupt:
+            self.stop[0] = 1
+            self.ended.wait(PATIENCE)
+            raise
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def stop_flag() -> np.ndarray:
+    """One number for compiled loops that take long: not zero where the work shall end."""
+    flag = _stop.get()
+    return np.zeros(1, dtype=np.uint8) if flag is None else flag
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @contextmanager

@@ -25,11 +25,12 @@ from skmil._engines.descent import Problem, distances, expectation_maximisation,
 from skmil._jit import njit
 from skmil._memo import once
 from skmil._random import random_key
-from skmil._threads import map_blocks, slices
+from skmil._threads import map_blocks, slices, stop_flag
 from skmil.bags import Bags
 
 UNEVEN = 1e3  # features whose spreads differ by more than this drown each other
 OUT_OF_REACH = 1e4  # typical distance from which nothing can be learned
+MANY, FIRST, BEST = 1200, 5, 100  # starts from which "auto" chooses, after how many iterations, how many
 BLOCK, EM_BLOCK = 64, 4  # starts in one task, after which progress is shown and Ctrl-C is heard
 TOGETHER, LARGEST = 32, 2**23  # starts that advance in step, and numbers in their matrix of distances
 
@@ -111,7 +112,9 @@ class Search:
         Learn the scales of the features too.
     gamma : float
         First :math:`s_k^2` of every feature, and the last where they are not learned.
-    max_starts, random_state : at most so many starts, drawn without replacement
+    max_starts, random_state :
+        At most so many starts, drawn without replacement, or ``None`` for all. "auto" is all up to
+        ``MANY``; of more, so many are drawn and only ``BEST`` of them go on, see ``promising``.
     max_iter, tol : of L-BFGS; it stops where the cost falls by less than ``tol``, relatively
     verbose : bool or function (done, total, best cost)
     """
@@ -120,7 +123,7 @@ class Search:
     em: bool = False
     free: bool = True
     gamma: float = 1.0
-    max_starts: int | None = None
+    max_starts: int | str | None = None
     max_iter: int = 200
     tol: float = 1e-6
     verbose: bool | Callable = False
@@ -138,22 +141,36 @@ class Search:
         unit = np.sqrt(np.average((bags.instances - centre) ** 2, axis=0, weights=shares).mean()) or 1.0
         moved = bags.with_instances((bags.instances - centre) / unit)
         search = replace(self, gamma=self.gamma * unit**2)
-        found = search.from_starts(self.problem(moved, y, w), self.starts(bags, y))
+        problem = self.problem(moved, y, w)
+        found = search.from_starts(problem, search.promising(problem, self.starts(bags, y)))
         return merged(replace(found, points=found.points * unit + centre, scales=found.scales / unit))
 
     def problem(self, bags: Bags, y, w) -> Problem:
         """The arrays for compiled code."""
         X, noisy = bags.flat.instances, self.pooling == "noisy-or" and not self.em
         y, w = np.array(y, dtype=np.float64), np.array(w, dtype=np.float64)
-        return Problem(X, np.arange(len(X)), np.array(bags.offsets), y, w, noisy, self.free)
+        rows = np.arange(len(X))
+        return Problem(X, rows, np.array(bags.offsets), y, w, noisy, self.free, stop_flag())
 
     def starts(self, bags: Bags, y) -> np.ndarray:
         """Numbers of the instances to start from."""
         rows = np.flatnonzero(np.repeat(np.asarray(y) >= 0.5, bags.sizes))
-        if self.max_starts is None or len(rows) <= self.max_starts:
+        most = MANY if isinstance(self.max_starts, str) else self.max_starts
+        if most is None or len(rows) <= most:
             return rows
         rng = np.random.default_rng(random_key(self.random_state))
-        return np.sort(rng.choice(rows, self.max_starts, replace=False))
+        return np.sort(rng.choice(rows, most, replace=False))
+
+    def promising(self, problem: Problem, rows: np.ndarray) -> np.ndarray:
+        """The starts to go on from, where there are too many for all: the lowest after some iterations.
+
+        That is little work beside the hundred iterations of a start, and foretells where it leads: in the
+        mean over ten seeds the optimum is below that of as many starts drawn at random.
+        """
+        if self.max_starts != "auto" or len(rows) < MANY:
+            return rows
+        soon = replace(self, em=False, max_iter=FIRST, verbose=False).from_starts(problem, rows)
+        return np.sort(rows[np.argsort(soon.cost, kind="stable")[:BEST]])
 
     def from_starts(self, problem: Problem, rows: np.ndarray) -> Hypotheses:
         """The optimum reached from each start, in the order of the starts."""

@@ -20,10 +20,10 @@ from skmil._jit import njit
 MEMORY = 5  # steps that L-BFGS remembers; ten need as many iterations and more time
 SMALLEST_STEP = 30  # halvings of a step before a line search gives up
 
-Problem = namedtuple("Problem", ["instances", "rows", "offsets", "y", "w", "noisy", "free"])
+Problem = namedtuple("Problem", ["instances", "rows", "offsets", "y", "w", "noisy", "free", "stop"])
 Problem.__doc__ = """Cost as compiled code sees it: bag i is instances[rows[offsets[i]:offsets[i+1]]].
 
-``noisy`` chooses noisy-or instead of max, ``free`` lets the scales move.
+``noisy`` chooses noisy-or instead of max, ``free`` lets the scales move, and a raised ``stop`` ends all.
 """
 
 # One slot (first axis) per start: where it is, where it looks next, and what L-BFGS remembers.
@@ -51,7 +51,7 @@ def minimise_together(problem, squares, starts, s, width, max_iter, tol):
     waiting = active
     values, g, coefficients = np.empty(active), np.empty((active, n)), np.empty((active, n))
     d = np.empty(active * len(problem.rows))
-    while active:
+    while active and not problem.stop[0]:
         a = slice(0, active)
         table = d[: active * len(problem.rows)].reshape((-1, active))
         _evaluate(problem, squares, slots.trial[a], coefficients[a], table, values[a], g[a])
@@ -81,13 +81,16 @@ def expectation_maximisation(problem, start, s, max_iter, tol):
     chosen, ends = np.empty(len(problem.y), dtype=np.int64), np.arange(len(problem.y) + 1)
     slots = _new_slots(1, len(best))
     rounds = 0
-    while rounds < max_iter:
+    while rounds < max_iter and not problem.stop[0]:
         rounds += 1
         _choose_nearest(problem, best, chosen)
-        part = Problem(problem.instances, chosen, ends, problem.y, problem.w, False, problem.free)
+        part = Problem(
+            problem.instances, chosen, ends, problem.y, problem.w, False, problem.free, problem.stop
+        )
         _begin(slots, 0, best)
         while _advance(slots, 0, cost_and_gradient(part, slots.trial[0], g), g, max_iter, tol):
-            pass
+            if problem.stop[0]:
+                break
         new = cost_and_gradient(problem, slots.theta[0], g)
         if not new < cost - tol * max(abs(cost), 1.0):
             break

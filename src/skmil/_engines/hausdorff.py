@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
 from skmil import _state as state
+from skmil._engines.nearest import nearest
 from skmil._jit import njit
 from skmil._threads import map_blocks, one_blas_thread, slices
 from skmil.bags import Bags, as_bags
@@ -17,6 +18,7 @@ MINIMAL, MAXIMAL, AVERAGE = range(3)
 DISTANCES = {"minimal": MINIMAL, "maximal": MAXIMAL, "average": AVERAGE}
 HEAD = 16  # directions of the short copies by which most pairs of instances are ruled out
 LEAF = 16  # instances of a bag that share a box
+MANY = 500  # bags of up to LEAF instances, from which products rule out pairs
 ROWS = 4  # bags per task: few, since bags differ in size
 
 Table = namedtuple("Table", "leaves cuts low high center head values starts largest")
@@ -111,6 +113,8 @@ class BagIndex:
     def kth_distances(self, k: int) -> np.ndarray:
         """Distance from each indexed bag to the k-th nearest other one, infinite where there are fewer."""
         n, none = len(self), np.full(len(self), -1.0)
+        if self._are_small(n, k):
+            return self._kth_by_products(k)
 
         def upper(i):  # the k bags that look nearest bound it from above
             return kth_smallest(self._row(self.table, i, i, n, k + 1, k, np.inf, none), k)
@@ -128,6 +132,29 @@ class BagIndex:
                     row[-1] = min(row[-1], value)
                     row.sort()
         return smallest[:, -1]
+
+    def _are_small(self, n: int, k: int) -> bool:
+        """Whether bags are so small that products of all instances rule out pairs faster than boxes do."""
+        small = len(self.table.head) <= LEAF * n
+        return self.kind == MINIMAL and not self.is_sparse and small and n >= max(MANY, k + 1)
+
+    def _kth_by_products(self, k: int) -> np.ndarray:
+        """``kth_distances``: matrix products give all up to rounding, and sums the few that may be k-th."""
+        T, n = self.table, len(self)
+        offsets = T.cuts[T.leaves]
+        bags = Bags(T.values, offsets)
+        tiny = 1e-12 * float(np.max(np.einsum("ij,ij->i", T.values, T.values)))
+
+        def block(rows):
+            rough = np.minimum.reduceat(nearest(bags[rows], T.values), offsets[:-1], axis=1)
+            rough[np.arange(len(rough)), np.arange(rows.start, rows.stop)] = np.inf
+            kth = np.partition(rough, k - 1, axis=1)[:, k - 1]
+            i, j = np.nonzero(rough <= (kth * (1 + 1e-9) + tiny)[:, None])
+            exact = _least_squares(T.values, offsets, i + rows.start, j)
+            cuts = np.searchsorted(i, np.arange(len(rough) + 1))
+            return [kth_smallest(exact[a:b], k) for a, b in pairwise(cuts)]
+
+        return np.concatenate(map_blocks(block, slices(n, 4 * LEAF)))
 
     def _row(self, table, i, skip, before, most, k, start, reach) -> np.ndarray:
         tiny = 1e-14 * max(table.largest, self.table.largest)
@@ -349,6 +376,17 @@ def _square(X, a, Y, b, bound):
         if total > bound:
             return np.inf
     return total
+
+
+@njit
+def _least_squares(X, offsets, first, second):
+    """Smallest |a - b|^2 between the instances of pairs of bags, by the sums of ``_square``."""
+    out = np.full(len(first), np.inf)
+    for e in range(len(first)):
+        for a in range(offsets[first[e]], offsets[first[e] + 1]):
+            for b in range(offsets[second[e]], offsets[second[e] + 1]):
+                out[e] = min(out[e], _square(X, a, X, b, out[e]))
+    return out
 
 
 @njit

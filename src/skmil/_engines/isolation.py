@@ -6,13 +6,16 @@ from scipy import sparse
 from skmil import _state as state
 from skmil._engines.partitions import Forest, SparseVoronoi, Voronoi, draw
 from skmil._jit import njit
+from skmil._lazy import groups
 from skmil._memo import once
+from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
 from skmil._random import random_key
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 
-BLOCK = 4096  # instances mapped by one call; a larger bag is a block of its own
+SMALL = 64  # instances of a bag from which comparing one with all others at once is the faster way
+DRAWN, RARE = 8192, 16  # instances that stand for a larger bag, and fewest of them to trust a count
 MOST_CELLS, MOST_PARTITIONS = 2**16, 2**15 - 1  # cells fit in 16 bits, columns in 32
 
 
@@ -33,21 +36,22 @@ def fit_map(estimator, bags: Bags) -> None:
     e = estimator
     if e.partition == "forest" and e.metric == "relevant":
         raise ValueError("metric='relevant' needs partition='voronoi': trees know no distance")
-    X = bags.instances
-    N = X.shape[0]
+    N = int(bags.sizes.sum())
     key = random_key(e.random_state)
     # All instances at once would make every partition the same.
     e.n_cells_ = int(e.n_cells) if e.n_cells < N else max(1, N // 2)
-    e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(X) else "euclidean"
+    e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(bags) else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"
+    used, places = np.unique(samples, return_inverse=True)
+    X, places = bags.rows(used).astype(np.float64, copy=False), places.reshape(samples.shape)
     partitions: Forest | SparseVoronoi | Voronoi
     if e.partition == "forest":
-        partitions = Forest(X, samples, key)
+        partitions = Forest(X, places, key)
     elif bags.is_sparse or relevant:
-        partitions = SparseVoronoi(sparse.csr_matrix(X), samples, relevant)
+        partitions = SparseVoronoi(sparse.csr_matrix(X), places, relevant)
     else:
-        partitions = Voronoi(X, samples)
+        partitions = Voronoi(X, places)
     e.map_ = IsolationMap(partitions, samples.shape, e.similarity_threshold, e.normalize)
 
 
@@ -112,14 +116,8 @@ def _assign(partitions, X) -> np.ndarray:
 
 
 def blocks(bags: Bags) -> list[Bags]:
-    """Neighbouring bags with at most ``BLOCK`` instances together, or one bag."""
-    found, start = [], 0
-    while start < len(bags):
-        most = bags.offsets[start] + BLOCK
-        stop = max(start + 1, int(np.searchsorted(bags.offsets, most, side="right")) - 1)
-        found.append(bags[start:stop])
-        start = stop
-    return found
+    """The groups of bags that one call maps."""
+    return [bags[s] for s in groups(bags.sizes)]
 
 
 def inner(P, Q) -> np.ndarray:
@@ -140,29 +138,86 @@ def _lengths(data, starts) -> np.ndarray:
     return np.sqrt(np.add.reduceat(data**2, starts[:-1]))
 
 
-def _mostly_zero(X) -> bool:
-    nonzero = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
-    return nonzero < 0.1 * X.shape[0] * X.shape[1]
+def _mostly_zero(bags) -> bool:
+    return nonzero(bags) < 0.1 * int(bags.sizes.sum()) * bags.n_features
+
+
+def _weights(cells, offsets, threshold) -> np.ndarray:
+    """Eq. 9 and 10: one over the number of similar instances, scaled to add up to 1 in each bag."""
+    t = cells.shape[1]
+    # The smallest number of shared cells that makes two instances similar.
+    least = int(np.argmax(np.append(np.arange(t + 1) / t > threshold, True)))
+    similar = np.ones(len(cells))
+    _count_small(cells, offsets, least, similar)
+    for s in np.flatnonzero(np.diff(offsets) > SMALL):
+        part = slice(offsets[s], offsets[s + 1])
+        similar[part] = _similar(cells[part], least)
+    w = 1.0 / similar
+    return w / np.repeat(np.add.reduceat(w, offsets[:-1]), np.diff(offsets))
+
+
+def _similar(cells, least) -> np.ndarray:
+    """For each instance of a bag the number of those similar to it, itself included.
+
+    Up to ``DRAWN`` instances they are counted. Beyond, ``DRAWN`` of them are drawn and stand for all: the
+    standard error of the share of similar instances is at most 1 / sqrt(4 DRAWN), 0.6 % of the bag. An
+    instance similar to fewer than ``RARE`` of them is counted after all, as long as no more than ``DRAWN``
+    are like that; then the relative standard error of a number is at most 1 / sqrt(RARE), a quarter.
+    """
+    n, rows = len(cells), np.arange(len(cells))
+    if n <= DRAWN:
+        return _compare(cells, rows, rows, least)
+    drawn = np.sort(np.random.default_rng(n).choice(n, DRAWN, replace=False))
+    found = _compare(cells, rows, drawn, least)
+    itself = np.zeros(n, dtype=bool)
+    itself[drawn] = True
+    similar = 1.0 + (found - itself) * (n - 1) / (DRAWN - itself)
+    rare = np.flatnonzero(found < RARE)
+    if len(rare) <= DRAWN:
+        similar[rare] = _compare(cells, rare, rows, least)
+    return similar
+
+
+def _compare(cells, rows, others, least) -> np.ndarray:
+    """How many of ``others`` share at least ``least`` cells with each of ``rows``."""
+    found = np.zeros(len(rows))
+    for part in slices(len(others), 1024):  # their cells stay in the second-level cache
+        table = np.ascontiguousarray(cells[others[part]].T)
+        done = map_blocks(lambda s, t=table: _count(cells, rows[s], t, least), slices(len(rows), 1024))
+        found += np.concatenate(done)
+    return found
 
 
 @njit
-def _weights(cells, offsets, threshold):
-    """Eq. 9 and 10: one over the number of similar instances, scaled to add up to 1 in each bag."""
-    N, t = cells.shape
-    similar = np.ones(N)
+def _count_small(cells, offsets, least, similar):
+    """Add the similar pairs within each bag of at most ``SMALL`` instances."""
+    t = cells.shape[1]
     for s in range(len(offsets) - 1):
+        if offsets[s + 1] - offsets[s] > SMALL:
+            continue
         for x in range(offsets[s], offsets[s + 1]):
             for y in range(x + 1, offsets[s + 1]):
                 same = 0
                 for p in range(t):
                     same += cells[x, p] == cells[y, p]
-                if same / t > threshold:
+                if same >= least:
                     similar[x] += 1
                     similar[y] += 1
-    w = 1.0 / similar
-    for s in range(len(offsets) - 1):
-        w[offsets[s] : offsets[s + 1]] /= w[offsets[s] : offsets[s + 1]].sum()
-    return w
+
+
+@njit
+def _count(cells, rows, table, least):
+    """How many columns of ``table`` share at least ``least`` cells with each row of ``cells``."""
+    found, same = np.zeros(len(rows)), np.empty(table.shape[1], dtype=np.uint16)
+    for i in range(len(rows)):
+        same[:] = 0
+        for p in range(len(table)):  # sixteen others at a time
+            c, column = cells[rows[i], p], table[p]
+            for j in range(len(same)):
+                same[j] += np.uint16(column[j] == c)
+        for j in range(len(same)):
+            found[i] += same[j] >= least
+    return found
 
 
 @njit

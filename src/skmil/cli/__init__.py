@@ -5,8 +5,23 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from skmil._version import __version__
+
 BAD_INPUT = 2
 INTERRUPTED = 130
+ABOUT = "Multiple-instance learning: bags of instances in, predictions and explanations out."
+# The first sentence of each verb: `skmil --help` shows them without importing what the verbs need.
+VERBS = {
+    "bench": "Cross-validate methods; stop and resume at will, the records know what is done.",
+    "fit": "Fit a method on all bags and write the model; `skmil predict` reads it.",
+    "predict": "Predict the label of each bag: id, prediction and decision value, as CSV.",
+    "explain": "Say which instances speak for the prediction of a bag, and which against it.",
+    "methods": "List all methods: paper, tasks, what they assume.",
+    "data": "Describe a data set, or list those that are known by name.",
+    "convert": "Rewrite a file of bags in the format that the new name's ending says.",
+    "gram": "Write the Gram matrix of a kernel method to .npy or .csv (ids in the first row and column).",
+    "warm": "Compile everything once, so that no method has to wait for it later.",
+}
 
 
 class Interrupted(Exception):
@@ -19,13 +34,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     Whatever is wrong with the input is said in one line on stderr; ``SKMIL_DEBUG=1`` shows where it
     was found.
     """
+    given = list(sys.argv[1:] if argv is None else argv)
     try:
+        if given in ([], ["--help"], ["--version"]):
+            return run_app(_short_app(), given, "skmil")
         from skmil.cli.verbs import app
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
         return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
     return run_app(app, argv, "skmil")
+
+
+def new_app():
+    """A typer application of ours, without verbs."""
+    import typer
+
+    app = typer.Typer(help=ABOUT, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+    @app.callback(invoke_without_command=True)
+    def options(
+        context: typer.Context,
+        version: bool = typer.Option(False, "--version", help="Show the version and stop."),
+    ) -> None:
+        if version:
+            print(f"skmil {__version__}")
+        elif context.invoked_subcommand is None:
+            print(context.get_help())
+
+    return app
+
+
+def _short_app():
+    """The application with the names of its verbs only, which is enough for its help."""
+    app = new_app()
+    for name, about in VERBS.items():
+        app.command(name, help=about)(lambda: None)
+    return app
 
 
 def run_app(app, argv: Sequence[str] | None, name: str) -> int:
@@ -42,7 +87,7 @@ def run_app(app, argv: Sequence[str] | None, name: str) -> int:
         # The reader, such as `head`, has seen enough; leave nothing for Python to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         return _say(_one_line(error))
     except Exception as error:
         # Wrong options come as exceptions of typer, whose classes moved between its versions.

@@ -35,7 +35,9 @@ class IsolationEmbedding(BagEmbedding):
     similarity_threshold : float in [0, 1], optional
         Weighted kernel (eq. 9, 10), where many similar instances of a bag count like one:
         :math:`w_x \propto 1 / \#\{y \in S: y = x \text{ or } K(x, y) > \epsilon\}`. Plain weights
-        :math:`w_x = 1 / |S|` where not given.
+        :math:`w_x = 1 / |S|` where not given. In a bag of more than 8192 instances as many are drawn to
+        stand for the others: the number of similar ones, as a share of the bag, has a standard
+        error below 0.6 %.
     partition : "voronoi" or "forest"
         Voronoi diagrams, or trees that isolate the drawn instances.
     metric : "euclidean", "relevant" or "auto"
@@ -66,6 +68,8 @@ class IsolationEmbedding(BagEmbedding):
 
     _parameter_constraints: dict = CONSTRAINTS
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         n_partitions=200,
@@ -87,7 +91,7 @@ class IsolationEmbedding(BagEmbedding):
     def contributions(self, X, w) -> list[np.ndarray]:
         """Share of each instance in <Phi(S), w>: exact, given the weights and the length of its bag."""
         check_is_fitted(self)
-        bags = check_bags(self, X, reset=False)
+        bags = check_bags(self, X, reset=False, stream=False)
         w = np.asarray(w, dtype=np.float64).reshape(1, -1)
         columns = self.map_.n_columns
         if w.size != columns:

@@ -13,12 +13,14 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
+from skmil._cluster import map_bags
 from skmil._engines.statistics import bag_means
+from skmil._lazy import GROUP, groups
 from skmil._parameters import COUNT, NOT_NEGATIVE, SEED, naming, one_of
 from skmil._random import random_key
-from skmil._threads import map_blocks
+from skmil._threads import map_blocks, slices
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.embeddings.base import BagEmbedding
+from skmil.embeddings.base import BagEmbedding, some_instances
 
 COMBINE = ("best", "cv", "all")
 COVARIANCES = {"diag": "diag", "full": "full", "spherical": "spherical"}
@@ -46,7 +48,8 @@ class PosteriorEmbedding(BagEmbedding):
     however little of it there is; p may be given as 0. Powers of sums are not sums, so an instance has no
     exact share of :math:`\psi^p`; instance scores come from leaving instances out.
 
-    Cost: ``n_init`` fits of the mixture; :math:`O(n K^2)` for each p tried, without the n x n matrix.
+    Cost: ``n_init`` fits of the mixture to at most ``max_instances`` instances; :math:`O(n K^2)` for each p
+    tried, without the n x n matrix.
 
     Parameters
     ----------
@@ -66,6 +69,8 @@ class PosteriorEmbedding(BagEmbedding):
         What becomes of the mixtures of all seeds. The one of highest alignment is kept (without labels,
         the one that fits the instances best); or the one with which a linear machine is most accurate in
         five folds of the training bags; or all of them, their :math:`\psi` side by side, with one p.
+    max_instances : int
+        The mixture is fitted to a random sample of the bags' instances where there are more.
     random_state : int, RandomState or None
 
     Attributes
@@ -100,8 +105,11 @@ class PosteriorEmbedding(BagEmbedding):
         "unlabeled": [Bags, "array-like", "sparse matrix", None],
         "n_init": [COUNT],
         "combine": [one_of(*COMBINE)],
+        "max_instances": [COUNT],
         "random_state": SEED,
     }
+
+    _streams = _keeps_float32 = True
 
     def __init__(
         self,
@@ -111,6 +119,7 @@ class PosteriorEmbedding(BagEmbedding):
         unlabeled=None,
         n_init=10,
         combine="best",
+        max_instances=2**16,
         random_state=None,
     ):
         self.n_components = n_components
@@ -119,6 +128,7 @@ class PosteriorEmbedding(BagEmbedding):
         self.unlabeled = unlabeled
         self.n_init = n_init
         self.combine = combine
+        self.max_instances = max_instances
         self.random_state = random_state
 
     def _fit(self, bags, y):
@@ -126,27 +136,27 @@ class PosteriorEmbedding(BagEmbedding):
         target = None if y is None else ideal(check_lengths(y, bags))
         seeds = np.random.SeedSequence(int(random_key(self.random_state))).generate_state(self.n_init)
         mixtures = map_blocks(lambda seed: self._fit_mixture(X, int(seed)), seeds)
-        groups = [mixtures] if self.combine == "all" else [[m] for m in mixtures]
+        sets = [mixtures] if self.combine == "all" else [[m] for m in mixtures]
         if target is None:
-            self.mixtures_ = max(groups, key=lambda group: _fit_quality(group[0]))
+            self.mixtures_ = max(sets, key=lambda group: _fit_quality(group[0]))
             self.p_, self.alignment_ = 1.0 if self.p is None else float(self.p), np.nan
             self.alignment_curve_ = np.empty((0, 2))
         else:
-            self._keep_best(groups, bags, y, target)
+            self._keep_best(sets, map_bags(_Aggregates(mixtures), bags), y, target)
         self.mixture_ = self.mixtures_[0]
         if self.unlabeled is not None:
-            _warn_if_elsewhere(self.mixture_, bags)
+            _warn_if_elsewhere(map_bags(_Aggregates([self.mixture_]), bags)[:, 0], bags.sizes)
 
-    def _keep_best(self, groups, bags, y, target) -> None:
-        """Of all groups of mixtures the one whose best p aligns best with the labels, or predicts best."""
-        psis = [_side_by_side(group, bags) for group in groups]
+    def _keep_best(self, sets, psi, y, target) -> None:
+        """Of all sets of mixtures the one whose best p aligns best with the labels, or predicts best."""
+        psis = [psi.reshape(len(psi), -1)] if self.combine == "all" else list(np.moveaxis(psi, 1, 0))
         found = [best_power(psi, target, self.p) for psi in psis]
         if self.combine == "cv":
             scores = [inner_score(power(psi, p), y) for psi, (p, _, _) in zip(psis, found, strict=True)]
         else:
             scores = [alignment for _, alignment, _ in found]
         best = int(np.argmax(scores))
-        self.mixtures_ = groups[best]
+        self.mixtures_ = sets[best]
         self.p_, self.alignment_, curve = found[best]
         self.alignment_curve_ = np.column_stack([P_GRID, curve])
 
@@ -165,15 +175,16 @@ class PosteriorEmbedding(BagEmbedding):
                 f"mixture={self.mixture!r} needs dense features and got a sparse matrix; "
                 "use mixture='kmeans', or pass bags.to_dense() if it fits in memory"
             )
+        instances = some_instances(bags, self.max_instances, self.random_state).instances
         if self.unlabeled is None:
-            return bags.instances
+            return instances
         with naming("unlabeled"):
             more = as_bags(self.unlabeled).instances
         if more.shape[1] != bags.n_features:
             raise ValueError(f"unlabeled has {more.shape[1]} features and the bags have {bags.n_features}")
         if bags.is_sparse:
-            return sparse.vstack([bags.instances, sparse.csr_matrix(more)], format="csr")
-        return np.vstack([bags.instances, more.toarray() if sparse.issparse(more) else more])
+            return sparse.vstack([instances, sparse.csr_matrix(more)], format="csr")
+        return np.vstack([instances, more.toarray() if sparse.issparse(more) else more])
 
     def _fit_mixture(self, X, seed: int):
         K = min(self.n_components, X.shape[0])
@@ -207,9 +218,9 @@ def _side_by_side(mixtures, bags: Bags) -> np.ndarray:
     return np.hstack([aggregate(m, bags) for m in mixtures])
 
 
-def _warn_if_elsewhere(mixture, bags: Bags) -> None:
+def _warn_if_elsewhere(psi: np.ndarray, sizes: np.ndarray) -> None:
     """Say so where the training instances fill almost none of the components: the others lie elsewhere."""
-    share = np.add.reduce(aggregate(mixture, bags) * bags.sizes[:, None]) / bags.sizes.sum()
+    share = np.add.reduce(psi * sizes[:, None]) / sizes.sum()
     used = np.exp(-np.sum(share * np.log(np.maximum(share, 1e-300))))  # effective number
     if len(share) >= 4 and used < max(1.5, len(share) / 10):
         warnings.warn(
@@ -220,15 +231,31 @@ def _warn_if_elsewhere(mixture, bags: Bags) -> None:
         )
 
 
+class _Aggregates:
+    """The aggregate posteriors of several mixtures in one pass: (bags, mixtures, components)."""
+
+    def __init__(self, mixtures):
+        self.mixtures = mixtures
+
+    def __call__(self, bags: Bags) -> np.ndarray:
+        return np.stack([aggregate(m, bags) for m in self.mixtures], axis=1)
+
+
 def aggregate(mixture, bags: Bags) -> np.ndarray:
     """The aggregate posteriors psi: one row per bag, which sums to one."""
-    X = bags.instances
+    return np.concatenate([_aggregate(mixture, bags[s]) for s in groups(bags.sizes)])
+
+
+def _aggregate(mixture, bags: Bags) -> np.ndarray:
+    N = int(bags.offsets[-1])
+    parts = (bags.instances[s].astype(np.float64, copy=False) for s in slices(N, GROUP))
     if isinstance(mixture, GaussianMixture):
-        return bag_means(bags.with_instances(mixture.predict_proba(X)))
+        return bag_means(bags.with_instances(np.concatenate([mixture.predict_proba(X) for X in parts])))
     centers = mixture.cluster_centers_
     K = len(centers)
     # Not mixture.predict: it refuses sparse matrices that are read-only, as those of bags are.
-    nearest = np.argmin(np.square(centers).sum(axis=1) - 2 * (X @ centers.T), axis=1)
+    half = np.square(centers).sum(axis=1)
+    nearest = np.concatenate([np.argmin(half - 2 * (X @ centers.T), axis=1) for X in parts])
     votes = bags.owner * K + nearest
     return np.bincount(votes, minlength=len(bags) * K).reshape(-1, K) / bags.sizes[:, None]
 

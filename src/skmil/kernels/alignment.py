@@ -60,8 +60,10 @@ class ProfileAlignment(BaseEstimator):
         )
         least = max(1, min(len(P), len(Q)) // 2)
         shifts = range(least - len(b), len(a) - least + 1)
-        costs = [_difference(a, b, s, least) for s in shifts]
-        return list(shifts)[int(np.argmin(costs))]
+        costs = np.array([_difference(a, b, s, least) for s in shifts])
+        # Of equally good shifts the one at which most positions have a partner.
+        best = np.array(shifts)[costs <= costs.min() + 1e-12]
+        return int(max(best, key=lambda s: min(len(a), len(b) + s) - max(0, s)))
 
 
 def _by_position(X, position, column: int) -> np.ndarray:

@@ -1,16 +1,19 @@
 """What a kernel on bags is: one abstract method, and the algebra that builds kernels from kernels."""
 
 from abc import ABCMeta, abstractmethod
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._parameters import POSITIVE, check_parameters, naming, one_of
+from skmil._parameters import COUNT, POSITIVE, SEED, check_parameters, naming, one_of
+from skmil._random import random_key
 from skmil._threads import slices
 from skmil.bags import Bags, as_bags, check_bags
 
 BLOCK = 64  # rows of a Gram matrix that are scaled at a time
+MANY, DRAWN = 1000, 300  # training bags from which ``EmpiricalMap`` draws anchors, and how many
 
 
 class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -19,11 +22,18 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     A subclass writes ``_gram(A, B)`` on valid ``Bags`` (``B is A`` for the symmetric case), and
     ``_fit(bags, y)`` if it learns from data. ``fit_transform(X)`` is K(X, X) and ``transform(X)`` is
     K(X, training bags), so that a kernel also works as a step of a ``Pipeline``.
+
+    One that learns from a few instances only (``bags.rows``) says ``_streams = True``: its ``fit`` then
+    takes a store as it is.
     """
+
+    _streams = False
+    _keeps_float32 = False
 
     def fit(self, X, y=None):
         """Learn what the kernel needs from the training bags, and keep them for ``transform``."""
-        bags = check_bags(self, X, reset=True, tables=True).owned()
+        bags = check_bags(self, X, reset=True, tables=True)
+        bags = bags.owned() if isinstance(bags, Bags) else bags
         self._fit(bags, y)
         self.bags_ = bags
         return self
@@ -43,12 +53,13 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def fit_transform(self, X, y=None, **fit_params) -> np.ndarray:
         """``fit``, then the Gram matrix of the training bags."""
         self.fit(X, y, **fit_params)
-        return self._gram(self.bags_, self.bags_)
+        bags = as_bags(self.bags_)
+        return self._gram(bags, bags)
 
     def transform(self, X) -> np.ndarray:
         """K(X, training bags)."""
         check_is_fitted(self)
-        return self._gram(self._check(X, tables=False), self.bags_)
+        return self._gram(self._check(X, tables=False), as_bags(self.bags_))
 
     def restrict(self, rows) -> None:
         """Forget all training bags but those in ``rows``: ``transform`` has no other columns any more."""
@@ -67,7 +78,9 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def _check(self, X, tables: bool = True) -> Bags:
         """Valid bags; rows of a table are bags of one instance, so that kernels also compare instances."""
         check_parameters(self)
-        return check_bags(self, X, reset=False, tables=tables) if hasattr(self, "bags_") else as_bags(X)
+        if hasattr(self, "bags_"):
+            return check_bags(self, X, reset=False, tables=tables, stream=False)
+        return as_bags(X) if self._keeps_float32 else as_bags(X).astype(np.float64)
 
     def _fit(self, bags: Bags, y) -> None:
         """Learn from valid bags; a kernel without learned state keeps this."""
@@ -230,12 +243,16 @@ class EmpiricalMap(_Derived):
     Parameters
     ----------
     kernel : BagKernel
-    anchors : "train" or bags
-        The bags A_1 ... A_n: those of ``fit``, or given ones.
+    anchors : "auto", "train", int or bags
+        The bags A_1 ... A_n: those of ``fit``, so many of them drawn at random, or given ones. "auto" takes
+        those of ``fit`` up to 1000, and 300 of more: the time for a bag, in training or later, then no
+        longer grows with their number.
     unlabeled : bags, "test" or None
         Bags without labels, such as those to be predicted: the kernel is fitted on them too, and they are
         further anchors ("transduction" in Tao et al. 2008). "test" stands for the test bags of a fold,
         which ``cross_validate_bags`` puts in its place; elsewhere it means none.
+    random_state : int, RandomState or None
+        Draws the anchors.
 
     Attributes
     ----------
@@ -245,29 +262,42 @@ class EmpiricalMap(_Derived):
 
     _parameter_constraints: dict = {
         "kernel": [BagKernel],
-        "anchors": [one_of("train"), Bags, "array-like", "sparse matrix"],
+        "anchors": [one_of("auto", "train"), COUNT, Bags, "array-like", "sparse matrix"],
         "unlabeled": [one_of("test"), Bags, "array-like", "sparse matrix", None],
+        "random_state": SEED,
     }
 
-    def __init__(self, kernel, anchors="train", unlabeled=None):
+    def __init__(self, kernel, anchors="auto", unlabeled=None, random_state=0):
         self.kernel = kernel
         self.anchors = anchors
         self.unlabeled = unlabeled
+        self.random_state = random_state
 
     def _fit(self, bags, y):
-        anchors = bags
-        if not isinstance(self.anchors, str):
-            with naming("anchors"):
-                anchors = check_bags(self, self.anchors, reset=False).owned()
+        anchors = self._chosen(bags)
         if self.unlabeled is None or isinstance(self.unlabeled, str):
             super()._fit(bags, y)
         else:
             with naming("unlabeled"):
-                more = check_bags(self, self.unlabeled, reset=False)
+                more = check_bags(self, self.unlabeled, reset=False, stream=False)
             super()._fit(Bags.concat([bags, more]), None)
             anchors = Bags.concat([anchors, more])
         self.anchors_ = anchors
         self.features_ = self._map(bags)
+
+    def _chosen(self, bags) -> Bags:
+        anchors = self.anchors
+        if not isinstance(anchors, (str, Integral)):
+            with naming("anchors"):
+                return check_bags(self, anchors, reset=False, stream=False).owned()
+        if anchors == "auto":
+            anchors = len(bags) if len(bags) <= MANY else DRAWN
+        if anchors == "train":
+            return bags
+        if anchors >= len(bags):
+            return bags
+        rng = np.random.default_rng(random_key(self.random_state))
+        return bags[np.sort(rng.choice(len(bags), int(anchors), replace=False))]
 
     def fit_transform(self, X, y=None, **fit_params):
         """``fit``, then the Gram matrix of the training bags."""

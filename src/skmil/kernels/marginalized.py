@@ -94,7 +94,7 @@ class MarginalizedKernel(BagKernel):
         "label_density": [one_of("tent", "sharp")],
         "normalize": ["boolean"],
         "estimator": ESTIMATOR,
-        "max_starts": [COUNT, None],
+        "max_starts": [COUNT, one_of("auto"), None],
         "task": [one_of("auto", "classification", "regression")],
         "random_state": SEED,
     }
@@ -109,7 +109,7 @@ class MarginalizedKernel(BagKernel):
         label_density="tent",
         normalize=True,
         estimator=None,
-        max_starts=None,
+        max_starts="auto",
         task="auto",
         random_state=None,
     ):

@@ -63,6 +63,8 @@ class SetKernel(BagKernel):
         "normalization": [one_of("sum", "mean", "cosine")],
     }
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         instance="rbf",

@@ -8,8 +8,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._cluster import blockwise
 from skmil._parameters import naming
-from skmil._threads import slices
+from skmil._threads import interruptible, slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
 NEGATIONS = ("in", "non", "not", "no", "un", "im")
@@ -24,6 +25,7 @@ class BagEstimator(BaseEstimator, metaclass=ABCMeta):
         """Whether the instance of largest score decides alone."""
         return False
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, by leaving it out: f(bag) - f(bag without the instance).
 
@@ -60,11 +62,12 @@ class BagClassifier(ClassifierMixin, BagEstimator):
         bags, codes, self.classes_ = check_bags_y(self, X, y, classification=True)
         w = check_weights(sample_weight, bags)
         w = w * class_weights(getattr(self, "class_weight", None), self.classes_, codes)
-        self._fit_classes(*positive_weights(bags, codes, w, self.classes_))
+        interruptible(self._fit_classes)(*positive_weights(bags, codes, w, self.classes_))
         if not w.all():
             self._renumber(bags, np.flatnonzero(w))
         return self
 
+    @blockwise
     def decision_function(self, X) -> np.ndarray:
         """One number per bag, positive for ``classes_[1]``; one column per class if there are more."""
         check_is_fitted(self)
@@ -96,6 +99,7 @@ class BinaryBagClassifier(BagClassifier):
     flat array.
     """
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for the class predicted for its bag (``classes_[1]`` if two)."""
         check_is_fitted(self)
@@ -149,11 +153,12 @@ class BagRegressor(RegressorMixin, BagEstimator):
         """Learn from bags, one target per bag and, optionally, one weight per bag."""
         bags, y, _ = check_bags_y(self, X, y, classification=False)
         w = check_weights(sample_weight, bags)
-        self._fit(*positive_weights(bags, y, w))
+        interruptible(self._fit)(*positive_weights(bags, y, w))
         if not w.all():
             self._renumber(bags, np.flatnonzero(w))
         return self
 
+    @blockwise
     def predict(self, X) -> np.ndarray:
         """The target of each bag."""
         check_is_fitted(self)

@@ -238,18 +238,14 @@ def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
     lower, upper : corners of the largest box of each group (boxes without a center left out)
     size : log of the number of boxes of each group
     """
+    intervals = [_intervals(c, int(t), v) for c, t, v in zip(centers.T, s, cuts, strict=True)]
+    _refuse_hopeless(len(centers), [which for which, *_ in intervals])
     inside = np.array([(1 << len(centers)) - 1])
     size, length = np.zeros(1), np.zeros(1)
     lower, upper = np.zeros((1, 0)), np.zeros((1, 0))
-    for k, values in enumerate(cuts):
-        which, ways, low, high = _intervals(centers[:, k], int(s[k]), values)
+    for k, (which, ways, low, high) in enumerate(intervals):
         if len(inside) * len(which) > LIMIT:
-            ahead = float(np.prod([len(c) * (len(c) + 1) / 2 for c in cuts[k:]]))
-            guess = min(2.0 ** len(centers), len(inside) * ahead)
-            raise ValueError(
-                f"{len(centers)} representatives in {len(cuts)} dimensions make up to {guess:.1e} groups "
-                "of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
-            )
+            _refuse(len(centers), len(inside), [i[0] for i in intervals], k)
         mask = (inside[:, None] & which).ravel()
         total = (size[:, None] + np.log(ways)).ravel()
         longer = (length[:, None] + np.log(high - low + 1)).ravel()
@@ -263,6 +259,29 @@ def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
         lower = np.column_stack([lower[old[best]], low[new[best]]])
         upper = np.column_stack([upper[old[best]], high[new[best]]])
     return lower, upper, size
+
+
+def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
+    """Refuse what will not fit before the work: groups are counted by a part of them, then by all.
+
+    The groups that some of the groups of a step lead to are at least as many in the next, so a count by a
+    part refuses nothing that fits.
+    """
+    for most in (2**15, 2**18, LIMIT):
+        inside = np.array([(1 << m) - 1])
+        for k, which in enumerate(masks):
+            if len(inside) * len(which) > LIMIT:
+                _refuse(m, len(inside), masks, k)
+            inside = np.unique(inside[:: -(-len(inside) // most), None] & which)
+            inside = inside[inside != 0]
+
+
+def _refuse(m: int, groups: int, intervals: list, k: int) -> None:
+    ahead = float(np.prod([float(len(which)) for which in intervals[k:]]))
+    raise ValueError(
+        f"{m} representatives in {len(intervals)} dimensions make up to {min(2.0**m, groups * ahead):.1e} "
+        "groups of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
+    )
 
 
 def _intervals(column: np.ndarray, s: int, values: np.ndarray):

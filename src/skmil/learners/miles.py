@@ -1,11 +1,14 @@
 r"""MILES: embedded instance selection with a 1-norm SVM (Chen, Bi & Wang, PAMI 2006)."""
 
 import numpy as np
-from scipy.optimize import linprog
 
+from skmil._engines.nearest import nearest
+from skmil._engines.one_norm import Columns, one_norm_svm
 from skmil._parameters import CLASS_WEIGHT, GAMMA, POSITIVE
 from skmil.embeddings.miles import MilesEmbedding
 from skmil.learners.base import BinaryBagClassifier
+
+WHOLE = 2**23  # numbers of a map that is held whole: 64 MB
 
 
 class MILES(BinaryBagClassifier):
@@ -21,8 +24,10 @@ class MILES(BinaryBagClassifier):
 
     ``score_instances`` is exact: the shares of a bag add up to its decision value less b.
 
-    Cost: the map is :math:`O(N^2 d)`; the linear program starts with a few columns and takes in those
-    that violate its optimality until none does, so its size is that of the answer, not N.
+    Cost: :math:`O(N^2 d)` for each look at all N candidates, of which there are a few. The program starts
+    with some columns and takes in those that violate its optimality until none does; beyond 64 MB the
+    map of the bags is computed in blocks of candidates. So memory grows as bags times chosen
+    instances. The objective is the smallest one to a relative 1e-6.
 
     Parameters
     ----------
@@ -73,7 +78,9 @@ class MILES(BinaryBagClassifier):
 
     def _fit(self, bags, y, w):
         embedding = MilesEmbedding(self.gamma)
-        Z = embedding.fit(bags)._transform(bags)
+        small = len(bags) * bags.instances.shape[0] <= WHOLE
+        embedding.fit(bags)
+        Z = embedding._transform(bags) if small else _columns(embedding, bags)
         coef, self.intercept_, self.objective_ = one_norm_svm(Z, y, self.C * w)
         self.selected_ = np.flatnonzero(coef)
         self.coef_ = coef[self.selected_]
@@ -95,45 +102,11 @@ class MILES(BinaryBagClassifier):
         return np.concatenate(self.embedding_.contributions(bags, self.coef_))
 
 
-def one_norm_svm(Z, y, c, batch: int = 50) -> tuple[np.ndarray, float, float]:
-    r"""Minimise :math:`\lVert w \rVert_1 + \sum_i c_i \max(0, 1 - y_i (\langle w, z_i \rangle + b))`.
+def _columns(embedding, bags) -> Columns:
+    """The map of the training bags, block by block of candidates."""
+    X = bags.instances
 
-    Returns (w, b, objective). Columns are generated: a column of weight zero is optimal as long as
-    :math:`|\sum_i \alpha_i y_i z_{ik}| \le 1`, with the multipliers :math:`\alpha` of the margins.
+    def compute(rows, columns):
+        return np.exp(-embedding.gamma_ * nearest(bags[rows], X[columns]))
 
-    Parameters
-    ----------
-    Z : array (n, K)
-    y : array (n,) of -1 and +1
-    c : array (n,), the price of a unit of slack
-    batch : columns taken in at a time
-    """
-    signed = y[:, None] * Z
-    w, chosen = np.zeros(Z.shape[1]), np.empty(0, dtype=int)
-    # Without columns f = b, and a b that balances the classes has multipliers like these.
-    alpha = np.where(y > 0, c * min(1.0, c[y < 0].sum() / c[y > 0].sum()), c)
-    alpha[y < 0] *= alpha[y > 0].sum() / c[y < 0].sum()
-    while True:
-        pull = np.abs(alpha @ signed)
-        pull[chosen] = 0.0
-        worst = np.argsort(-pull, kind="stable")[:batch]
-        new = worst[pull[worst] > 1 + 1e-7]
-        if len(new) == 0 and len(chosen):
-            break
-        chosen = np.concatenate([chosen, new if len(new) else worst[:1]])
-        part, b, alpha, objective = _program(signed[:, chosen], y, c)
-    w[chosen] = np.where(np.abs(part) > 1e-9 * max(1.0, np.abs(part).max()), part, 0.0)
-    return w, b, objective
-
-
-def _program(S, y, c):
-    """The linear program for given columns (already times y): w, b, multipliers, objective."""
-    n, K = S.shape
-    price = np.concatenate([np.ones(2 * K), [0.0], c])
-    margins = -np.hstack([S, -S, y[:, None], np.eye(n)])
-    bounds = [(0, None)] * (2 * K) + [(None, None)] + [(0, None)] * n
-    found = linprog(price, A_ub=margins, b_ub=-np.ones(n), bounds=bounds, method="highs-ds")
-    if found.status != 0:
-        raise RuntimeError(f"the linear program of the 1-norm SVM was not solved: {found.message}")
-    w = found.x[:K] - found.x[K : 2 * K]
-    return w, float(found.x[2 * K]), -found.ineqlin.marginals, float(found.fun)
+    return Columns(compute, (len(bags), X.shape[0]))

@@ -8,6 +8,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 
 from skmil import _state as state
+from skmil._cluster import blockwise
 from skmil._memo import is_searching, once
 from skmil._parameters import CLASS_WEIGHT, NOT_NEGATIVE, POSITIVE, SEED, SVM_ITERATIONS
 from skmil.bags import Bags, check_bags
@@ -154,6 +155,7 @@ class BagSVC(_BagSVM, BagClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
 
@@ -212,6 +214,7 @@ class BagSVR(_BagSVM, BagRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance: its exact share of the prediction less the intercept.
 

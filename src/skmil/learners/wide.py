@@ -9,6 +9,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from skmil import _state as state
 from skmil._parameters import CLASS_WEIGHT, POSITIVE, SVM_ITERATIONS, start_fit
+from skmil._threads import interruptible
 from skmil.learners.base import class_weights, positive_weights
 
 
@@ -69,7 +70,7 @@ class WideLinearSVC(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        self.svm_ = svc.fit(_products(X, X), self.classes_[codes], sample_weight=w)
+        self.svm_ = interruptible(svc.fit)(_products(X, X), self.classes_[codes], sample_weight=w)
         self.n_iter_, self.intercept_ = svc.n_iter_, svc.intercept_
         self.support_ = rows[svc.support_]
         self.n_rows_, self.vectors_ = len(rows), X[svc.support_]

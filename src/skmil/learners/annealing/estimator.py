@@ -88,7 +88,7 @@ class AnnealedSVM(BinaryBagClassifier):
         positive: then the largest of many numbers says little.
     n_components : "auto", int or None
         Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
-        kernel up to 10,000 instances and uses 500 features above.
+        kernel up to 7,000 instances and uses 500 features above; ``kernel_error_`` says how good they are.
     class_weight : dict, "balanced" or None
     tol : float
         The alternation at one temperature ends when p moves less (mean Kullback-Leibler divergence),
@@ -119,6 +119,8 @@ class AnnealedSVM(BinaryBagClassifier):
     n_iter_ : int
         Number of alternations; the largest of the machines where there are more than two classes.
     kernel_ : the instance kernel
+    kernel_error_ : float
+        The share of the trace of the Gram matrix that the features leave out; 0 where it is exact.
     support_instances_, coef_, intercept_ :
         ``f(x) = sum of coef_ k(x, support_instances_) + intercept_``; where there are none, ``coef_``
         are the weights of the features.
@@ -297,10 +299,12 @@ class AnnealedSVM(BinaryBagClassifier):
         self.origin_ = bags.instances.mean(axis=0) if centred else None
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
         r = instance_gram.n_landmarks(self.n_components, X.shape[0])
+        self.kernel_error_ = 0.0
         if instance_gram.is_primal(self.kernel_, bags):
             return PrimalMachine(X, self.loss, TIGHT, 1000), None
         if r is not None:
             Z, landmarks = instance_gram.nystroem(self.kernel_, X, r, self.random_state)
+            self.kernel_error_ = instance_gram.left_out(self.kernel_, X, Z)
             return PrimalMachine(Z, self.loss, TIGHT, 1000), landmarks
         K = instance_gram.gram(self.kernel_, X)
         return DualMachine(K, self.loss, TIGHT, max(10**6, 100 * len(K))), None

@@ -19,7 +19,7 @@ class _Density(BagEstimator):
     _parameter_constraints: dict = {
         "gamma": GAMMA,
         "feature_scaling": ["boolean"],
-        "max_starts": [COUNT, None],
+        "max_starts": [COUNT, one_of("auto"), None],
         "max_iter": [COUNT],
         "tol": [NOT_NEGATIVE],
         "verbose": ["verbose", callable],
@@ -27,7 +27,7 @@ class _Density(BagEstimator):
     }
     gamma: Any
     feature_scaling: bool
-    max_starts: int | None
+    max_starts: int | str | None
     max_iter: int
     tol: float
     verbose: Any
@@ -97,8 +97,9 @@ class DD(_Density, BinaryBagClassifier):
     threshold : "train" or float
         "train" is the cut that puts most training bags (by weight) on the right side, the one nearest 1/2
         if there are several.
-    max_starts : int, optional
-        Draw so many starts; all instances of the positive bags where not given.
+    max_starts : "auto", int or None
+        Draw so many starts from the instances of the positive bags; ``None`` takes all. "auto" takes all up
+        to 1200; of more it draws so many and goes on from the 100 that are best after five iterations.
     max_iter, tol : of L-BFGS
     verbose : bool or function (done, total, best -log DD)
     random_state : int, RandomState or None, for drawing starts
@@ -135,7 +136,7 @@ class DD(_Density, BinaryBagClassifier):
         gamma="median",
         feature_scaling=True,
         threshold="train",
-        max_starts=None,
+        max_starts="auto",
         max_iter=200,
         tol=1e-6,
         verbose=False,
@@ -232,7 +233,7 @@ class DDRegressor(_Density, BagRegressor):
         self,
         gamma="median",
         feature_scaling=True,
-        max_starts=None,
+        max_starts="auto",
         max_iter=200,
         tol=1e-6,
         verbose=False,

@@ -1,0 +1,137 @@
+r"""The 1-norm SVM with more columns than anybody wants to hold.
+
+.. math:: \min_{w, b}\ \lVert w \rVert_1 + \sum_i c_i \max(0, 1 - y_i (\langle w, z_i \rangle + b))
+
+Its dual is :math:`\max_\alpha \sum_i \alpha_i` with :math:`0 \le \alpha \le c`, :math:`y^T \alpha = 0` and,
+for each column k, a pull :math:`|\sum_i \alpha_i y_i z_{ik}| \le 1`. A column of weight zero is optimal as
+long as its pull is at most 1, so a program with few columns is solved, the pulls of all others are computed
+block by block, and those above 1 come in. Divided by the largest pull, :math:`\alpha` is feasible: its
+sum is a lower bound of the optimum, and the search ends where the objective is near it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from skmil._engines.interior import interior_point
+from skmil._threads import slices
+
+TOLERANCE = 1e-7  # how far above 1 a pull may be where a vertex is looked for
+GAP = 5e-7  # relative distance of objective and bound elsewhere
+FEW = 256  # rows up to which the simplex method is the faster one, and finds a vertex
+BLOCK = 2**22  # entries of the columns that are computed together
+
+
+class Columns:
+    """A matrix with values from 0 to 1 whose columns are computed when they are asked for.
+
+    Parameters
+    ----------
+    compute : function (rows, columns) -> array
+    shape : (rows, columns)
+    """
+
+    def __init__(self, compute: Callable, shape: tuple[int, int]):
+        self.compute, self.shape = compute, shape
+
+    def __call__(self, columns) -> np.ndarray:
+        """The columns with these numbers."""
+        return self.compute(slice(None), columns)
+
+    def pulls(self, a: np.ndarray) -> np.ndarray:
+        """|sum_i a_i z_ik| for every column k; rows that together carry less than 1e-9 are left out."""
+        order = np.argsort(np.abs(a), kind="stable")
+        rows = np.sort(order[np.cumsum(np.abs(a[order])) > 1e-9])
+        found = np.zeros(self.shape[1])
+        for s in slices(self.shape[1], max(1, BLOCK // max(1, len(rows)))):
+            found[s] = np.abs(a[rows] @ self.compute(rows, s))
+        return found
+
+
+def one_norm_svm(Z, y, c, batch: int = 50) -> tuple[np.ndarray, float, float]:
+    """Weights, intercept and objective of the 1-norm SVM.
+
+    Parameters
+    ----------
+    Z : array (n, K), or ``Columns`` with such a shape
+    y : array (n,) of -1 and +1
+    c : array (n,), the price of a unit of slack
+    batch : fewest columns taken in at a time
+    """
+    columns = Z if isinstance(Z, Columns) else Columns(lambda rows, k: Z[rows][:, k], Z.shape)
+    chosen, part, b, objective = (_by_vertices if len(y) <= FEW else _by_centres)(columns, y, c, batch)
+    w = np.zeros(columns.shape[1])
+    w[chosen] = np.where(np.abs(part) > 1e-9 * np.abs(part).max(initial=1.0), part, 0.0)
+    return w, b, objective
+
+
+def _by_vertices(columns, y, c, batch):
+    """Numbers and weights of columns, b, objective: a vertex in each round, all columns stay."""
+    chosen, alpha = np.empty(0, dtype=int), _balanced(y, c)
+    S = np.empty((len(y), 0))
+    found: list = []
+    while True:
+        pull = columns.pulls(alpha * y)
+        pull[chosen] = 0.0
+        worst = np.argsort(-pull, kind="stable")[:batch]
+        new = worst[pull[worst] > 1 + TOLERANCE]
+        if len(new) == 0 and len(chosen):
+            return chosen, *found
+        new = new if len(new) else worst[:1]
+        chosen, S = np.append(chosen, new), np.hstack([S, y[:, None] * columns(new)])
+        *found, alpha = _vertex(S, y, c)
+
+
+def _by_centres(columns, y, c, batch):
+    """The same by interior points, no nearer to the optimum than the columns not yet known allow.
+
+    Multipliers from the middle of the optimal face say more about other columns than those of a vertex.
+    """
+    chosen, alpha = np.empty(0, dtype=int), _balanced(y, c)
+    S, part, b = np.empty((len(y), 0)), np.empty(0), float(np.sign(c @ y) or 1.0)
+    objective, near = 2 * min(c[y > 0].sum(), c[y < 0].sum()), 1e-2
+    while True:
+        pull = columns.pulls(alpha * y)
+        bound = alpha.sum() / max(1.0, pull.max())
+        if objective - bound <= GAP * objective:
+            return _thinned(S, y, c, bound, (chosen, part, b, objective))
+        near = max(GAP / 5, min(near, (objective - bound) / objective / 20))
+        pull[chosen] = 0.0
+        worst = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 20, len(chosen))]
+        new = worst[pull[worst] > 1]
+        useful = np.flatnonzero(np.abs(alpha @ S) > 0.8)  # far from the border: not needed soon
+        chosen, S = np.append(chosen[useful], new), np.hstack([S[:, useful], y[:, None] * columns(new)])
+        part, b, alpha, objective = interior_point(S, y, c, near)
+
+
+def _thinned(S, y, c, bound, found):
+    """The optimum without the columns whose pull stays below 1, where that changes nothing."""
+    chosen, part, _, _ = found
+    large = np.flatnonzero(np.abs(part) > 1e-4 * np.abs(part).max(initial=0.0))
+    if len(large) == 0:
+        return found
+    part, b, _, objective = interior_point(S[:, large], y, c, GAP / 5)
+    thin = objective - bound <= 2 * GAP * objective
+    return (chosen[large], part, b, objective) if thin else found
+
+
+def _balanced(y, c) -> np.ndarray:
+    """Multipliers of f = b, a program without columns, that balance the classes."""
+    alpha = np.where(y > 0, c * min(1.0, c[y < 0].sum() / c[y > 0].sum()), c)
+    alpha[y < 0] *= alpha[y > 0].sum() / c[y < 0].sum()
+    return alpha
+
+
+def _vertex(S, y, c):
+    """A vertex of the program for given columns (already times y): w, b, objective, multipliers."""
+    n, K = S.shape
+    price = np.concatenate([np.ones(2 * K), [0.0], c])
+    margins = -sparse.hstack([S, -S, y[:, None], sparse.eye_array(n)], format="csc")
+    bounds = [(0, None)] * (2 * K) + [(None, None)] + [(0, None)] * n
+    found = linprog(price, A_ub=margins, b_ub=-np.ones(n), bounds=bounds, method="highs-ds")
+    if found.status != 0:
+        raise RuntimeError(f"the linear program of the 1-norm SVM was not solved: {found.message}")
+    w = found.x[:K] - found.x[K : 2 * K]
+    return w, float(found.x[2 * K]), float(found.fun), -found.ineqlin.marginals
