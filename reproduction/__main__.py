@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from reproduction import load_tables, reproduce
 from skmil.cli import Interrupted, run_app
+from skmil.cli.scale import Cluster
 from skmil.cli.support import err, out, rough
 
 
@@ -21,6 +22,7 @@ def main(
     jobs: Annotated[int, typer.Option(help="Folds at the same time; -1 for all cores.")] = 1,
     folder: Annotated[Path, typer.Option("--out", help="Folder for records and pages.")] = Path("results"),
     show: Annotated[bool, typer.Option("--list", help="Only list the tables.")] = False,
+    cluster: Cluster = None,
 ) -> None:
     """Run the papers' comparison tables again and set the results beside the published figures."""
     chosen = load_tables(tables)

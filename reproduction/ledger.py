@@ -6,6 +6,8 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from skmil._cluster import active
+from skmil._cluster import run as run_on_cluster
 from skmil._identity import agree
 from skmil._journal import Journal
 
@@ -34,7 +36,12 @@ def run_tasks(
     done = current_results((row for _, row in journal.entries()), tasks, stamp)
     todo = [t for t in tasks if _key(t) not in done]
     finished = len(tasks) - len(todo)
-    work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(delayed(_pair)(run, t) for t in todo)
+    if active():
+        work = (pair for _, pair in run_on_cluster(_pair, run, todo))
+    else:
+        work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+            delayed(_pair)(run, t) for t in todo
+        )
     for task, result in work:
         journal.append([{"result": result, "stamp": stamp(task), "task": task}])
         done[_key(task)] = {**task, **result}

@@ -9,11 +9,11 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "skmil"
 # The layers of docs/architecture.md, from the top; modules of one line may import each other.
 LAYERS = [
     {"_version", "_jit", "_random", "_threads", "_memo"},
-    {"_checks", "_html", "bags"},
+    {"_lazy", "_moments", "_checks", "_html", "bags"},
     {"extend"},
     {"formats"},
     {"store"},
-    {"cluster"},
+    {"_cluster"},
     {"sources"},
     {"datasets"},
     {"preprocessing"},

@@ -9,7 +9,6 @@ from sklearn.svm import SVC
 
 import skmil
 from skmil import Bags, threads
-from skmil._engines import isolation
 from skmil._engines import isolation as engine
 from skmil._engines.isolation import _similar, _weights
 from skmil.datasets import make_speaker_like
@@ -191,7 +190,7 @@ def test_same_bits_whatever_the_blocks_and_threads(partition, monkeypatch):
     e = IsolationEmbedding(30, 40, 0.7, partition, random_state=5)
     with threads(1):
         one = e.fit_transform(X)
-    monkeypatch.setattr(isolation, "BLOCK", 300)
+    monkeypatch.setattr("skmil._lazy.GROUP", 300)
     with threads(2):
         two = e.fit_transform(X)
     for part in ("data", "indices", "indptr"):

@@ -6,31 +6,45 @@ from typing import TYPE_CHECKING
 from skmil._version import __version__
 
 if TYPE_CHECKING:
-    from skmil import datasets, embeddings, extend, kernels, learners, preprocessing, sources
+    from skmil import datasets, embeddings, extend, kernels, learners, preprocessing, sources, store
+    from skmil._cluster import cluster
     from skmil._threads import threads
     from skmil.bags import Bags, as_bags
+    from skmil.kernels.tiles import gram
     from skmil.registry import method, methods, published
+    from skmil.store import BagStore, open_bags, write_bags
 
 __all__ = [
+    "BagStore",
     "Bags",
     "__version__",
     "as_bags",
+    "cluster",
     "datasets",
     "embeddings",
     "extend",
+    "gram",
     "kernels",
     "learners",
     "method",
     "methods",
+    "open_bags",
     "preprocessing",
     "published",
     "sources",
+    "store",
     "threads",
+    "write_bags",
 ]
 # Where each name lives: it is imported when it is first asked for, so that to start costs nothing.
 _HOMES = {
+    "BagStore": "store",
     "Bags": "bags",
     "as_bags": "bags",
+    "cluster": "_cluster",
+    "gram": "kernels.tiles",
+    "open_bags": "store",
+    "write_bags": "store",
     "method": "registry",
     "methods": "registry",
     "published": "registry",

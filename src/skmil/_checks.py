@@ -18,6 +18,8 @@ def check_list(bags, ids) -> list:
                 f"{bag_name(i, names)} has {a.shape[1]} features and {bag_name(0, names)} "
                 f"has {arrays[0].shape[1]}; all bags need the same features"
             )
+    if len({a.dtype for a in arrays}) > 1:  # float32 and integers would meet in float32
+        arrays = [a.astype(np.float64) for a in arrays]
     return arrays
 
 
@@ -59,14 +61,13 @@ def refuse_text(table, where: str) -> None:
 
 
 def check_instances(instances, offsets, ids, missing: bool = False):
-    """C-contiguous float64 or canonical CSR, finite (or NaN if ``missing``), as a read-only view."""
+    """C-contiguous float64 or float32, or canonical CSR, finite (or NaN if ``missing``), read-only."""
     if sparse.issparse(instances):
         table = _canonical(instances)
         values = table.data
     else:
-        values = table = np.ascontiguousarray(
-            _as_numbers(instances, "the instance table"), dtype=np.float64
-        )
+        numbers = _as_numbers(instances, "the instance table")
+        values = table = np.ascontiguousarray(numbers, dtype=_kept(numbers.dtype))
     if table.ndim != 2:
         raise ValueError(f"the instance table has shape {table.shape}; expected two dimensions")
     if table.shape[1] == 0:
@@ -83,11 +84,16 @@ def check_instances(instances, offsets, ids, missing: bool = False):
     return read_only(table)
 
 
+def _kept(dtype):
+    """The type that numbers of a given type are kept in."""
+    return np.float32 if dtype == np.float32 else np.float64
+
+
 def _canonical(instances) -> sparse.csr_matrix:
     """CSR with sorted indices, each once and inside the table; the caller's arrays stay as they are."""
     if np.dtype(instances.dtype).kind not in "biuf":
         raise ValueError(f"the instance table holds {instances.dtype}; expected real numbers")
-    table = sparse.csr_matrix(instances, dtype=np.float64)
+    table = sparse.csr_matrix(instances, dtype=_kept(instances.dtype))
     try:
         table.check_format(full_check=True)
     except ValueError as error:

@@ -18,9 +18,11 @@ IDLE = ("memory", "n_jobs", "verbose")
 NOT_GIVEN = ("deprecated", "warn")
 
 
-def fingerprint(bags: Bags, y) -> str:
-    """A hash of bags and labels, by which records know their data."""
-    return digest(bags.instances, bags.offsets, y)
+def fingerprint(bags, y) -> str:
+    """A hash of bags and labels, by which records know their data; a store knows that of its bags."""
+    if isinstance(bags, Bags):
+        return digest(bags.instances, bags.offsets, y)
+    return digest(np.array([bags.fingerprint]), y)
 
 
 def digest(*arrays) -> str:

@@ -39,6 +39,7 @@ from skmil._checks import (
 )
 from skmil._html import bags_html
 from skmil._jit import Flat
+from skmil._lazy import LazyBags, cut
 
 
 class TableWarning(UserWarning):
@@ -179,7 +180,7 @@ class Bags:
 
     @property
     def dtype(self):
-        """Type of the feature values: always float64."""
+        """Type of the feature values: float64, or float32 where they were given so."""
         return self.instances.dtype
 
     @property
@@ -232,6 +233,19 @@ class Bags:
     def to_sparse(self) -> "Bags":
         """Same bags with a CSR matrix."""
         return self if self.is_sparse else self.with_instances(sparse.csr_matrix(self.instances))
+
+    def rows(self, index):
+        """Instances by their numbers, counted over all bags."""
+        return self.instances[index]
+
+    def blocks(self, max_bytes: int | None = None) -> "Iterator[Bags]":
+        """Neighbouring bags, a few megabytes of instances at a time."""
+        width = self.n_features * self.dtype.itemsize
+        return (self[s] for s in cut(self.sizes, width, max_bytes))
+
+    def astype(self, dtype) -> "Bags":
+        """Same bags with values of another type; themselves where they have it."""
+        return self if self.dtype == dtype else self.with_instances(self.instances.astype(dtype))
 
     def to_dense(self) -> "Bags":
         """Same bags with a dense table."""
@@ -312,8 +326,8 @@ def as_bags(X, missing: bool = False) -> Bags:
 
     Parameters
     ----------
-    X : Bags; list of 2-D arrays or of CSR matrices; 3-D array (bags of equal size); 2-D table, data
-        frame or sparse matrix (each row is a bag of one instance)
+    X : Bags; BagStore, which is loaded; list of 2-D arrays or of CSR matrices; 3-D array (bags of equal
+        size); 2-D table, data frame or sparse matrix (each row is a bag of one instance)
     missing : bool
         Take NaN as a missing value instead of refusing it.
 
@@ -322,6 +336,8 @@ def as_bags(X, missing: bool = False) -> Bags:
     ValueError, TypeError
         Naming the bag, the value and the remedy.
     """
+    if isinstance(X, LazyBags):
+        return X.load()
     if isinstance(X, Bags):
         if not missing and X.has_missing:
             raise_not_finite(X.instances, X.offsets, X._ids)
@@ -341,7 +357,12 @@ def as_bags(X, missing: bool = False) -> Bags:
     return _rows_as_bags(array, missing)
 
 
-def check_bags(estimator, X, *, reset: bool, tables: bool = False) -> Bags:
+def as_source(X, missing: bool = False) -> Any:
+    """``as_bags`` that leaves a store as it is, for those who read it block by block."""
+    return X if isinstance(X, LazyBags) else as_bags(X, missing)
+
+
+def check_bags(estimator, X, *, reset: bool, tables: bool = False, stream: bool | None = None) -> Bags:
     """``as_bags`` for an estimator, which remembers (``reset``) or asks for the same features.
 
     Part of a fitted estimator are the number, names and order of its features (``n_features_in_``,
@@ -349,9 +370,14 @@ def check_bags(estimator, X, *, reset: bool, tables: bool = False) -> Bags:
     of the largest bag (``largest_bag_in_``). Later bags with the same names in another order are put in
     order, dense ones made sparse and sparse ones dense.
 
-    ``tables`` takes a 2-D table, each row a bag of one instance, without a word.
+    ``tables`` takes a 2-D table, each row a bag of one instance, without a word. Where ``stream`` is true
+    (the estimator's ``_streams`` where not given) a store comes back as it is, else loaded. An estimator
+    without code for float32 (``_keeps_float32``) gets float64.
     """
-    bags = as_bags(X, getattr(estimator, "_takes_missing", False))
+    stream = getattr(estimator, "_streams", False) if stream is None else stream
+    missing = getattr(estimator, "_takes_missing", False)
+    bags = as_source(X, missing) if stream else as_bags(X, missing)
+    bags = bags if getattr(estimator, "_keeps_float32", False) else bags.astype(np.float64)
     if reset:
         if not tables and is_table(X):
             _warn_table(bags)
@@ -418,9 +444,9 @@ def check_lengths(y, bags: Bags) -> np.ndarray:
 def _rows_as_bags(X, missing: bool) -> Bags:
     refuse_text(X, "the table")
     names = _get_feature_names(X)
-    options = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
+    options: dict[str, Any] = {"accept_sparse": "csr", "order": "C", "ensure_all_finite": False}
     try:
-        X = check_array(X, input_name="X", **options)
+        X = check_array(X, input_name="X", dtype=[np.float64, np.float32], **options)
     except OverflowError as error:
         raise ValueError(f"the table holds a number that is too large: {error}") from None
     return Bags(X, np.arange(X.shape[0] + 1), feature_names=names, missing=missing)

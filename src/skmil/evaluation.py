@@ -10,12 +10,13 @@ import numpy as np
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.base import clone, is_regressor
 
+from skmil._cluster import active, run
 from skmil._fitting import failure, random_states, try_fold, warm_up
 from skmil._folds import fold_table, task_of
 from skmil._identity import digest, fingerprint, plain, settings_of, text_of, versions
 from skmil._version import __version__
 from skmil._workers import TimeLimit, run_limited
-from skmil.bags import Bags, as_bags, check_lengths
+from skmil.bags import Bags, as_source, check_lengths
 from skmil.records import Answers, Record, append_records, read_records
 from skmil.registry import REGISTRY, TASKS, Grid
 from skmil.registry import grid as registered_grid
@@ -149,7 +150,7 @@ class CrossValidation:
         if source is not None and things is None:
             # What a source learns from all things here only names the data; each fold fits its own.
             things, X = list(X), clone(source).fit_transform(X)
-        bags = as_bags(X, missing=isinstance(X, Bags))  # an estimator that imputes takes bags with gaps
+        bags = as_source(X, missing=isinstance(X, Bags))  # an estimator that imputes takes bags with gaps
         y = check_lengths(y, bags)
         name, estimator, task = _resolve(method, y, task)
         registered = str(REGISTRY[name].revision) if name in REGISTRY else f"skmil {__version__}"
@@ -237,6 +238,8 @@ class CrossValidation:
         n_jobs = min(len(todo), joblib.effective_n_jobs(n_jobs))
         if time_limit is not None:
             results = self._limited(todo, going, n_jobs, time_limit)
+        elif active():
+            results = (outcome for _, outcome in run(try_fold, self, todo))
         elif n_jobs > 1:
             results = self._parallel(todo, going, n_jobs)
         else:

@@ -1,18 +1,24 @@
 """Scaling and discretising bags; both are fitted on the pooled instances of the training bags."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._threads import one_blas_thread
-from skmil.bags import Bags, check_bags, check_lengths
+from skmil._lazy import GROUP
+from skmil._moments import filled, first_pass, second_pass
+from skmil._threads import one_blas_thread, slices
+from skmil.bags import Bags, as_bags, check_bags, check_lengths
+
+_METHODS = ("standard", "minmax", "robust", "unit", "none")
 
 
 class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Bags in, bags out."""
+    """Bags in, bags out; a store in, the same store out, whose blocks are transformed as they are read."""
+
+    _streams = True
+    _keeps_float32 = True
 
     def __init_subclass__(cls, **options):
         # Nor does a global ``set_config(transform_output=...)`` turn bags into a table.
@@ -26,7 +32,8 @@ class _BagTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X) -> Bags:
         """The same bags with other feature values."""
         check_is_fitted(self)
-        return self._transform(check_bags(self, X, reset=False))
+        bags = check_bags(self, X, reset=False)
+        return self._transform(bags) if isinstance(bags, Bags) else bags.through(self)
 
     def set_output(self, *, transform=None):
         """Bags stay bags: there is no other container to choose."""
@@ -71,28 +78,38 @@ class BagScaler(_BagTransformer):
         self.skip_sparse = skip_sparse
 
     def _fit(self, bags):
+        if self.method not in _METHODS:
+            raise ValueError(f"method is {self.method!r}; use one of {', '.join(_METHODS)}")
+        self.center_, self.scale_ = np.zeros(bags.n_features), np.ones(bags.n_features)
+        if self.method in ("none", "unit") or (bags.is_sparse and self.skip_sparse):
+            return
         weights = np.repeat(1.0 / bags.sizes, bags.sizes) if self.equal_bags else None
-        if self.method not in _STATISTICS:
-            raise ValueError(f"method is {self.method!r}; use one of {', '.join(_STATISTICS)}")
+        total, low, high = first_pass(bags, weights)
         if bags.is_sparse:
-            self.center_ = np.zeros(bags.n_features)
-            ones = np.ones(bags.n_features)
-            self.scale_ = ones if self.skip_sparse else _sparse_scale(bags.instances, self.method, weights)
+            self.scale_ = _sparse_scale(bags, weights, self.method, np.maximum(np.abs(low), np.abs(high)))
+        elif self.method == "minmax":
+            self.center_, self.scale_ = low, high - low
         else:
-            self.center_, self.scale_ = _STATISTICS[self.method](bags.instances, weights)
+            robust = self.method == "robust"
+            statistics = _robust(bags, weights) if robust else _standard(bags, weights, total)
+            self.center_, self.scale_ = statistics
         # Numbers that are equal but for rounding have a spread that is only rounding: to divide by it would
         # blow up a new bag that differs.
-        constant, value = _constant(bags.instances)
+        constant = high - low <= 10 * np.finfo(bags.dtype).eps * np.maximum(np.abs(low), np.abs(high))
         self.scale_ = np.where(constant | (self.scale_ <= 0), 1.0, self.scale_)
-        if not (bags.is_sparse or self.method in ("none", "unit")):
-            self.center_ = np.where(constant, value, self.center_)
+        if not bags.is_sparse:
+            self.center_ = np.where(constant, low, self.center_)
 
     def _transform(self, bags):
-        if self.method == "unit":
-            return bags.with_instances(normalize(bags.instances))
         if bags.is_sparse:
-            return bags.with_instances(bags.instances.multiply(1.0 / self.scale_).tocsr())
-        return bags.with_instances((bags.instances - self.center_) / self.scale_)
+            X = bags.instances.astype(np.float64, copy=False)
+            X = normalize(X) if self.method == "unit" else X.multiply(1.0 / self.scale_).tocsr()
+            return bags.with_instances(X.astype(bags.dtype, copy=False))
+        out = np.empty(bags.instances.shape, bags.dtype)
+        for s in slices(len(out), GROUP):  # float32 without a float64 copy of everything
+            X = (bags.instances[s] - self.center_) / self.scale_
+            out[s] = normalize(X) if self.method == "unit" else X
+        return bags.with_instances(out)
 
 
 class BagGrid(_BagTransformer):
@@ -130,8 +147,7 @@ class BagGrid(_BagTransformer):
         self.levels = levels
 
     def _fit(self, bags):
-        X = bags.to_dense().instances
-        low, high = X.min(axis=0), X.max(axis=0)
+        _, low, high = first_pass(bags)
         if self.levels is not None:
             if self.levels < 1:
                 raise ValueError(f"levels is {self.levels!r}; give at least one step, or None")
@@ -139,14 +155,14 @@ class BagGrid(_BagTransformer):
             self.factor_ = self.levels / np.where(spread > 0, spread, 1.0)
         else:
             factor = np.asarray(self.factor, dtype=float)
-            if factor.ndim and factor.shape != (X.shape[1],):
+            if factor.ndim and factor.shape != (len(low),):
                 raise ValueError(
                     f"factor has the shape {factor.shape}; give one number, or one for each of the "
-                    f"{X.shape[1]} features"
+                    f"{len(low)} features"
                 )
             if not (factor > 0).all():
                 raise ValueError(f"factor is {self.factor!r}; give positive numbers")
-            self.factor_ = np.full(X.shape[1], factor)
+            self.factor_ = np.full(len(low), factor)
         self.low_ = np.rint(low * self.factor_)
         self.s_ = (np.rint(high * self.factor_) - self.low_).astype(np.int64) + 2
 
@@ -167,7 +183,7 @@ class BagGrid(_BagTransformer):
         return np.where(lower <= 0, -np.inf, below), np.where(upper >= self.s_, np.inf, above)
 
     def _transform(self, bags):
-        X = np.rint(bags.to_dense().instances * self.factor_) - self.low_ + 1
+        X = np.rint(bags.to_dense().instances.astype(np.float64) * self.factor_) - self.low_ + 1
         return bags.with_instances(np.clip(X, 0, self.s_))
 
 
@@ -192,6 +208,7 @@ class ForInstances(_BagTransformer):
     """
 
     _takes_missing = True  # the transformer itself says what it cannot take
+    _streams = _keeps_float32 = False
 
     def __init__(self, transformer):
         self.transformer = transformer
@@ -264,26 +281,15 @@ class BagImputer(ForInstances):
         )
 
 
-def _constant(X):
-    """Which features have one value, up to a few roundings of it, and which value."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    if hasattr(low, "toarray"):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return high - low <= 10 * np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high)), low
+def _standard(bags, weights, total):
+    size = bags.sizes.sum() if weights is None else weights.sum()
+    mean = total / size
+    return mean, np.sqrt(second_pass(bags, weights, mean) / size)
 
 
-def _standard(X, weights):
-    mean = np.average(X, axis=0, weights=weights)
-    return mean, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
-
-
-def _minmax(X, weights):
-    low = X.min(axis=0)
-    return low, X.max(axis=0) - low
-
-
-def _robust(X, weights):
-    q = [0.25, 0.5, 0.75]
+def _robust(bags, weights):
+    """Quantiles need all values at once."""
+    X, q = as_bags(bags).instances, [0.25, 0.5, 0.75]
     if weights is None:
         low, middle, high = np.quantile(X, q, axis=0)
     else:
@@ -292,23 +298,14 @@ def _robust(X, weights):
     return middle, high - low
 
 
-def _none(X, weights):
-    return np.zeros(X.shape[1]), np.ones(X.shape[1])
-
-
-def _sparse_scale(X, method, weights):
-    if method in ("none", "unit"):
-        return np.ones(X.shape[1])
+def _sparse_scale(bags, weights, method, largest):
     if method != "standard":
-        return np.abs(X).max(axis=0).toarray().ravel()
-    w = np.full(X.shape[0], 1.0 / X.shape[0]) if weights is None else weights / weights.sum()
-    mean = X.T @ w
+        return largest
+    N = int(bags.sizes.sum())
+    w = np.full(N, 1.0 / N) if weights is None else weights / weights.sum()
+    mean = first_pass(bags, w)[0]
     # In two passes, or the deviation of large numbers drowns: first the entries that are there, then zeros.
-    there = X.copy()
-    there.data = (there.data - mean[there.indices]) ** 2
-    filled = sparse.csr_matrix((np.ones_like(X.data), X.indices, X.indptr), X.shape).T @ w
-    zeros = np.where(X.getnnz(axis=0) == X.shape[0], 0.0, np.maximum(1.0 - filled, 0.0))
-    return np.sqrt(there.T @ w + zeros * mean**2)
-
-
-_STATISTICS = {"standard": _standard, "minmax": _minmax, "robust": _robust, "unit": _none, "none": _none}
+    there = second_pass(bags, w, mean)
+    share, count = filled(bags, w)
+    zeros = np.where(count == N, 0.0, np.maximum(1.0 - share, 0.0))
+    return np.sqrt(there + zeros * mean**2)

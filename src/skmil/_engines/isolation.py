@@ -7,12 +7,13 @@ from scipy import sparse
 
 from skmil._engines.partitions import Forest, SparseVoronoi, Voronoi, draw
 from skmil._jit import njit
+from skmil._lazy import groups
 from skmil._memo import once
+from skmil._moments import nonzero
 from skmil._random import random_key
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 
-BLOCK = 4096  # instances mapped by one call; a larger bag is a block of its own
 SMALL = 64  # instances of a bag from which comparing one with all others at once is the faster way
 DRAWN, RARE = 8192, 16  # instances that stand for a larger bag, and fewest of them to trust a count
 MOST_CELLS, MOST_PARTITIONS = 2**16, 2**15 - 1  # cells fit in 16 bits, columns in 32
@@ -22,21 +23,22 @@ def fit_map(estimator, bags: Bags) -> None:
     """Draw the partitions that the parameters of ``estimator`` ask for; sets ``map_`` and its numbers."""
     e = estimator
     _check(e)
-    X = bags.instances
-    N = X.shape[0]
+    N = int(bags.sizes.sum())
     key = random_key(e.random_state)
     # All instances at once would make every partition the same.
     e.n_cells_ = int(e.n_cells) if e.n_cells < N else max(1, N // 2)
-    e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(X) else "euclidean"
+    e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(bags) else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"
+    used, places = np.unique(samples, return_inverse=True)
+    X, places = bags.rows(used).astype(np.float64, copy=False), places.reshape(samples.shape)
     partitions: Forest | SparseVoronoi | Voronoi
     if e.partition == "forest":
-        partitions = Forest(X, samples, key)
+        partitions = Forest(X, places, key)
     elif bags.is_sparse or relevant:
-        partitions = SparseVoronoi(sparse.csr_matrix(X), samples, relevant)
+        partitions = SparseVoronoi(sparse.csr_matrix(X), places, relevant)
     else:
-        partitions = Voronoi(X, samples)
+        partitions = Voronoi(X, places)
     e.map_ = IsolationMap(partitions, samples.shape, e.similarity_threshold, e.normalize)
 
 
@@ -94,14 +96,8 @@ def _assign(partitions, X) -> np.ndarray:
 
 
 def blocks(bags: Bags) -> list[Bags]:
-    """Neighbouring bags with at most ``BLOCK`` instances together, or one bag."""
-    found, start = [], 0
-    while start < len(bags):
-        most = bags.offsets[start] + BLOCK
-        stop = max(start + 1, int(np.searchsorted(bags.offsets, most, side="right")) - 1)
-        found.append(bags[start:stop])
-        start = stop
-    return found
+    """The groups of bags that one call maps."""
+    return [bags[s] for s in groups(bags.sizes)]
 
 
 def inner(P, Q) -> np.ndarray:
@@ -122,9 +118,8 @@ def _lengths(data, starts) -> np.ndarray:
     return np.sqrt(np.add.reduceat(data**2, starts[:-1]))
 
 
-def _mostly_zero(X) -> bool:
-    nonzero = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
-    return nonzero < 0.1 * X.shape[0] * X.shape[1]
+def _mostly_zero(bags) -> bool:
+    return nonzero(bags) < 0.1 * int(bags.sizes.sum()) * bags.n_features
 
 
 def _check(e) -> None:

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from skmil._checks import check_squares
 from skmil._jit import exp, njit
 from skmil._threads import map_blocks, slices
-from skmil.bags import Bags
+from skmil.bags import Bags, as_bags
 
 ROWS, COLUMNS = 256, 512  # a block of the instance Gram stays in the second-level cache
 DIAGONAL = 64  # rows of a block of which only the sums within bags are wanted
@@ -54,13 +54,11 @@ class InstanceKernel:
             return K if self.power == 1 else K**self.power
         return np.sign(K) * np.abs(K) ** self.power
 
-    def centred(self, A: Bags, B: Bags) -> tuple[Bags, Bags]:
-        """Move the origin to the mean where the kernel does not notice: distances keep their digits."""
+    def origin(self, A: Bags, B: Bags) -> np.ndarray | None:
+        """Where to put the origin, if the kernel does not notice: near it distances keep their digits."""
         if self.kind != "rbf" or A.is_sparse or B.is_sparse:
-            return A, B
-        mean = B.instances.mean(axis=0)
-        moved = A.with_instances(A.instances - mean)
-        return moved, moved if A is B else B.with_instances(B.instances - mean)
+            return None
+        return B.instances.mean(axis=0, dtype=np.float64)
 
 
 def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
@@ -85,7 +83,6 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
     v = u if same else np.ones((B.offsets[-1], u.shape[1])) if v is None else np.ascontiguousarray(v)
     check_squares(A)
     check_squares(B)
-    A, B = kernel.centred(A, B)
     K, sums = np.zeros((len(A), len(B))), _Sums(A, B, kernel, u, v)
     groups = _whole_bags(A.offsets, ROWS)
     map_blocks(lambda group: sums.half(group, K) if same else sums.rows(group, 0, K[group]), groups)
@@ -104,7 +101,6 @@ def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:
     """Diagonal of ``pair_sums(A, A)``."""
     u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
     check_squares(A)
-    A, _ = kernel.centred(A, A)
     sums = _Sums(A, A, kernel, u, u)
     groups = _whole_bags(A.offsets, DIAGONAL)
     return np.concatenate(map_blocks(lambda group: sums.among(group).diagonal(), groups))
@@ -121,7 +117,7 @@ def resolve_gamma(gamma, bags: Bags, w=None) -> float:
         return float(gamma)
     w = None if w is None or (w == 1).all() else np.repeat(w, bags.sizes)
     if gamma == "scale":
-        X = bags.instances
+        X = as_bags(bags).instances.astype(np.float64, copy=False)
         squares = X.multiply(X) if bags.is_sparse else X * X
         variance = _mean(squares, w) - _mean(X, w) ** 2
         return 1.0 / (bags.n_features * variance) if variance > 0 else 1.0
@@ -149,9 +145,9 @@ def _mean(X, w) -> float:
 
 def _median_distance(bags: Bags, w=None, most: int = 1500) -> float:
     """Median squared distance of an evenly spaced sample of instances (all of them if few)."""
-    N = bags.offsets[-1]
+    N = int(bags.sizes.sum())
     rows = np.unique(np.linspace(0, N - 1, min(N, most)).astype(int))
-    X = bags.instances[rows]
+    X = bags.rows(rows).astype(np.float64, copy=False)
     X = X if bags.is_sparse else X - X.mean(axis=0)
     square = _squares(X)
     D = np.maximum(square[:, None] + square[None, :] - 2 * _product(X, X), 0)
@@ -207,6 +203,7 @@ class _Sums:
     def __init__(self, A, B, kernel, u, v):
         self.A, self.B, self.kernel, self.u, self.v = A, B, kernel, u, v
         self.row_bag, self.column_bag = A.owner, B.owner
+        self.origin = kernel.origin(A, B)
 
     def rows(self, group: slice, first: int, out) -> None:
         """Add the sums of a group of A with the bags of B from ``first`` on to ``out``, a row for each."""
@@ -231,7 +228,10 @@ class _Sums:
         return (on + on.T) / 2 + off + off.T
 
     def _add(self, rows, columns, first_row, first_column, out):
-        K = self.kernel(self.A.instances[rows], self.B.instances[columns])
+        X = self._moved(self.A, rows)
+        # One array on both sides lets BLAS know that the product is symmetric.
+        Y = X if self.A is self.B and rows == columns else self._moved(self.B, columns)
+        K = self.kernel(X, Y)
         _segment_sums(
             K,
             self.row_bag[rows] - first_row,
@@ -240,6 +240,11 @@ class _Sums:
             self.v[columns],
             out,
         )
+
+    def _moved(self, bags, rows):
+        """A block in float64, around the origin."""
+        X = bags.instances[rows].astype(np.float64, copy=False)
+        return X if self.origin is None else X - self.origin
 
 
 def _between(start, stop, size: int) -> list[slice]:

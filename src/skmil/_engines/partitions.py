@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.tree import ExtraTreeRegressor
 
 from skmil._jit import njit
+from skmil._lazy import GROUP
 from skmil._random import mix, uniform
 from skmil._threads import slices
 
@@ -25,16 +26,15 @@ class Voronoi:
 
     Parameters
     ----------
-    X : array or CSR matrix (N, d)
-        Training instances.
+    X : array (n, d)
+        Training instances that are a centre somewhere.
     samples : int array (t, psi)
         Rows of X that are the centres of each diagram, in ascending order.
     """
 
     def __init__(self, X, samples):
-        used, places = np.unique(samples, return_inverse=True)
-        self.centers = X[used]
-        self.samples = places.reshape(samples.shape).astype(np.int32)
+        self.centers = X
+        self.samples = samples.astype(np.int32)
         self.origin = self.centers.mean(axis=0)
         moved = self.centers - self.origin
         self.scale = np.abs(moved).max() or 1.0
@@ -43,12 +43,17 @@ class Voronoi:
         # <x, c> - |c|^2 / 2 is largest for the nearest centre: one product with a column of ones.
         self.table = np.column_stack([moved, -half]).astype(np.float32)
         self.radius = np.sqrt(2 * half[self.samples].max(axis=1))
-        self.chunks = _chunks(self.samples, len(used))
+        self.chunks = _chunks(self.samples, len(X))
 
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
         X = X.toarray() if sparse.issparse(X) else X
         out = np.empty((len(X), len(self.samples)), dtype=np.uint16)
+        for s in slices(len(X), GROUP):  # a large bag is not copied as a whole
+            self._fill(X[s], out[s])
+        return out
+
+    def _fill(self, X, out) -> None:
         x, size = self._homogeneous(X)
         for part, rows, local in self.chunks:
             table = self.table if rows is None else self.table[rows]
@@ -60,7 +65,6 @@ class Voronoi:
                     np.matmul(table, x[s].T, out=G)
                 exact = X[s], self.centers, self.samples[part]
                 _nearest(G, local, size[s], self.radius[part], exact, out[s, part])
-        return out
 
     def _homogeneous(self, X):
         """(x, 1) in the units of the table as float32, and the length of x.
@@ -86,9 +90,8 @@ class SparseVoronoi:
     """
 
     def __init__(self, X, samples, relevant):
-        used, places = np.unique(samples, return_inverse=True)
-        centers = _without_zeros(X[used])
-        self.samples = places.reshape(samples.shape).astype(np.int32)
+        centers = _without_zeros(X)
+        self.samples = samples.astype(np.int32)
         self.relevant = relevant
         self.counts = np.diff(centers.indptr).astype(np.int64)
         self.squares = centers.multiply(centers) @ np.ones(centers.shape[1])
@@ -98,7 +101,7 @@ class SparseVoronoi:
     def cells(self, X) -> np.ndarray:
         """Number of the cell of each instance (row) in each diagram (column)."""
         out = np.empty((X.shape[0], len(self.samples)), dtype=np.uint16)
-        X = _without_zeros(sparse.csr_matrix(X))
+        X = _without_zeros(sparse.csr_matrix(X, dtype=np.float64))
         parts = [(m.indptr, m.indices, m.data) for m in (X, self.index, self.rows)]
         _nearest_sparse(*parts, self.squares, self.counts, self.samples, self.relevant, out)
         return out

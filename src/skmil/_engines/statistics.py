@@ -7,13 +7,23 @@ from skmil.bags import Bags
 
 
 def bag_means(bags: Bags):
-    """Mean instance of each bag; sparse bags have sparse means."""
+    """Mean instance of each bag, summed in float64; sparse bags have sparse means."""
     if bags.is_sparse:
         N = bags.offsets[-1]
         weights = np.repeat(1.0 / bags.sizes, bags.sizes)
         mean = sparse.csr_matrix((weights, np.arange(N), bags.offsets), shape=(len(bags), N))
-        return mean @ bags.instances
-    return np.add.reduceat(bags.instances, bags.offsets[:-1]) / bags.sizes[:, None]
+        return (mean @ bags.instances).astype(bags.dtype, copy=False)
+    total = np.add.reduceat(bags.instances, bags.offsets[:-1], dtype=np.float64)
+    return (total / bags.sizes[:, None]).astype(bags.dtype, copy=False)
+
+
+def bag_spreads(bags: Bags) -> np.ndarray:
+    """Mean, then standard deviation of each feature."""
+    X, sizes, starts = bags.to_dense().instances, bags.sizes, bags.offsets[:-1]
+    mean = np.add.reduceat(X, starts, dtype=np.float64) / sizes[:, None]
+    square = (X - np.repeat(mean, sizes, axis=0)) ** 2
+    spread = np.sqrt(np.add.reduceat(square, starts) / sizes[:, None])
+    return np.hstack([mean, spread]).astype(bags.dtype, copy=False)
 
 
 def bag_extremes(bags: Bags) -> np.ndarray:

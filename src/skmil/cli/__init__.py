@@ -87,7 +87,7 @@ def run_app(app, argv: Sequence[str] | None, name: str) -> int:
         # The reader, such as `head`, has seen enough; leave nothing for Python to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         return _say(_one_line(error))
     except Exception as error:
         # Wrong options come as exceptions of typer, whose classes moved between its versions.

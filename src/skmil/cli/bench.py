@@ -13,6 +13,7 @@ from skmil._identity import fingerprint
 from skmil.cli import Interrupted
 from skmil.cli.options import Impute, Reading, Settings, Task, reads
 from skmil.cli.progress import Bar
+from skmil.cli.scale import Cluster
 from skmil.cli.support import err, load, out, plain_table, settings
 from skmil.cli.things import only_source
 from skmil.evaluation import CrossValidation
@@ -51,6 +52,7 @@ def bench(
     impute: Impute = None,
     set_: Settings = None,
     folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
+    cluster: Cluster = None,
 ) -> None:
     """Cross-validate methods; stop and resume at will, the records know what is done."""
     if time_limit is not None and not time_limit > 0:
@@ -242,7 +244,9 @@ def _grams(shown: Sequence[Section], sets, most: int = 1000) -> dict:
     for section in shown:
         own = section.first.fingerprint
         bunch = next((b for b in sets if b.fingerprint == own), None)
-        if bunch is None or len(bunch.data) > most or section.regression or bunch.data.has_missing:
+        if bunch is None or len(bunch.data) > most or section.regression:
+            continue
+        if bunch.data.has_missing or bunch.get("stored"):
             continue
         for s in sorted(section.summaries, key=lambda s: s.fit_seconds):
             if s.method in REGISTRY:

@@ -16,6 +16,7 @@ from skmil._memo import searching
 from skmil._scores import decision_values
 from skmil.cli import Interrupted
 from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
+from skmil.cli.scale import Cluster
 from skmil.cli.support import check_folder, err, load, out, plain_table, settings
 from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
 from skmil.formats._files import replacing
@@ -41,6 +42,7 @@ def fit(
     proba: Annotated[bool, typer.Option("--proba", help="Calibrate probabilities.")] = False,
     impute: Impute = None,
     positive: Annotated[str | None, typer.Option(help="The positive one of two classes.")] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Fit a method on all bags or things and write the model; `skmil predict` reads it.
 
@@ -72,6 +74,7 @@ def predict(
     read: Reading,
     target: Output = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    cluster: Cluster = None,
 ) -> None:
     """Predict the label of each bag: id, prediction and decision value, as CSV."""
     if target not in (None, "-"):
@@ -104,6 +107,7 @@ def explain(
     plot: Annotated[Path | None, typer.Option(help="Picture (.png, .svg, .pdf) of this bag.")] = None,
     top: Annotated[int, typer.Option(help="How many instances to list, from both ends.", min=1)] = 10,
     html: Annotated[Path | None, typer.Option(help="Page that shows the things themselves.")] = None,
+    cluster: Cluster = None,
 ) -> None:
     """Say which instances speak for the prediction of a bag, and which against it."""
     if plot is not None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from sklearn.utils import Bunch
 
 from skmil.cli.options import Reading
+from skmil.cli.scale import holds_bags, is_store, load_store
 from skmil.cli.things import load_things
 from skmil.datasets import load_bags
 from skmil.formats import read_bags
@@ -34,9 +35,17 @@ def load(
     ``missing`` lets values be missing; ``labels=False`` does not look at labels; ``of_source`` are the
     parameters of what turns things into bags.
     """
-    things = None if data in SHIPPED else load_things(data, read, of_source)
+    if holds_bags(data):
+        raise ValueError(
+            f"{data}: a folder with a file per bag; make a store of it first: "
+            f"skmil convert {data} bags.zarr --labels labels.csv"
+        )
+    stored = is_store(data)
+    things = None if data in SHIPPED or stored else load_things(data, read, of_source)
     if things is not None:
         bunch = things
+    elif stored:
+        bunch = load_store(data)
     elif Path(data).exists() and data not in SHIPPED:
         bunch = _read(data, missing=missing, labels=labels, **read.options())
     elif data in SHIPPED or _in_folder(data):

@@ -12,6 +12,7 @@ from skmil.cli import new_app
 from skmil.cli.bench import bench
 from skmil.cli.learn import explain, fit, predict
 from skmil.cli.options import Data, Name, Reading, Settings, reads
+from skmil.cli.scale import Cluster, folder_to_store, gram_to_store, holds_bags
 from skmil.cli.support import (
     SHIPPED,
     check_folder,
@@ -29,6 +30,7 @@ from skmil.formats import write_bags
 from skmil.formats._files import replacing
 from skmil.inspection import method_gram
 from skmil.registry import REGISTRY, method, published
+from skmil.store import write_bags as write_store
 
 app = new_app()
 PICTURES = (".png", ".svg", ".pdf")
@@ -72,7 +74,7 @@ def show_data(
     bunch = load(data, read, labelled=False, missing=True)
     bags, y = bunch.data, bunch.target
     kind = " (sparse)" if bags.is_sparse else ""
-    out.print(f"[bold]{bunch.name}[/bold]: {len(bags)} bags, {bags.instances.shape[0]} instances, "
+    out.print(f"[bold]{bunch.name}[/bold]: {len(bags)} bags, {bags.sizes.sum()} instances, "
               f"{bags.n_features} features{kind}", highlight=False)  # fmt: skip
     _show_labels(y)
     if bags.has_missing:
@@ -104,27 +106,53 @@ def _show_labels(y) -> None:
 
 @app.command()
 @reads
-def convert(data: Data, target: Path, read: Reading, set_: Settings = None) -> None:
-    """Write bags, or things as bags, in the format that the new name's ending says."""
+def convert(
+    data: Data,
+    target: Path,
+    read: Reading,
+    set_: Settings = None,
+    dataset: Annotated[str | None, typer.Option(help="For a folder: name of the table in a file.")] = None,
+    dtype: Annotated[str, typer.Option(help="For a folder: float32 or float64.")] = "float32",
+) -> None:
+    """Write bags, or things as bags, in the format that the new name's ending says.
+
+    A folder with one file of features per bag (.npy, .h5, ...) becomes a store: a name that ends in .zarr.
+    """
+    if holds_bags(data):
+        columns = {"labels": read.labels, "bag": read.bag, "label": read.label}
+        folder_to_store(data, target, {"dataset": dataset, "dtype": dtype, **columns})
+        return
     check_folder(target)
     bunch = load(data, read, labelled=False, of_source=only_source(settings(set_ or [])))
-    skipped = ("data", "target", "ids", "name", "things", "source")
+    skipped = ("data", "target", "ids", "name", "things", "source", "stored")
     extras = {k: v for k, v in bunch.items() if k not in skipped}
-    lost = write_bags(target, bunch.data, bunch.target, **extras)
+    write = write_store if target.suffix == ".zarr" else write_bags
+    lost = write(target, bunch.data, bunch.target, **extras)
     note = f" (without {', '.join(lost)}, which this format cannot hold)" if lost else ""
     out.print(f"{target}: {bunch.data!r}{note}", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()
 @reads
-def gram(data: Data, target: Path, read: Reading, name: Name = "MI-Kernel", set_: Settings = None) -> None:
-    """Write the Gram matrix of a kernel method to .npy or .csv (ids in the first row and column)."""
-    if target.suffix not in (".npy", ".csv"):
-        raise ValueError(f"{target}: give a name that ends in .npy or .csv")
+def gram(
+    data: Data,
+    target: Path,
+    read: Reading,
+    name: Name = "MI-Kernel",
+    set_: Settings = None,
+    tile: Annotated[int | None, typer.Option(help="Bags on one side of a tile of a .zarr.")] = None,
+    cluster: Cluster = None,
+) -> None:
+    """Write the Gram matrix of a kernel method to .npy, .csv (ids in the first row and column) or .zarr."""
+    if target.suffix not in (".npy", ".csv", ".zarr"):
+        raise ValueError(f"{target}: give a name that ends in .zarr, .npy or .csv")
     check_folder(target)
     of_source, of_method = split_settings(settings(set_ or []))
     bunch = load(data, read, labelled=False, of_source=of_source)
     task = "classification" if bunch.target is None else task_of(bunch.target)
+    if target.suffix == ".zarr":
+        gram_to_store(method(name, task, **of_method), name, bunch, target, tile)
+        return
     K = method_gram(method(name, task, **of_method), bunch.data, bunch.target)
     if K is None:
         raise ValueError(f"{name} has no kernel on bags; MI-Kernel is one that has")

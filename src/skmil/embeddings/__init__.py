@@ -6,6 +6,7 @@ from skmil.embeddings.fisher import FisherEmbedding
 from skmil.embeddings.isolation import IsolationEmbedding
 from skmil.embeddings.mean import MeanEmbedding, MeanStdEmbedding, MinMaxEmbedding
 from skmil.embeddings.miles import MilesEmbedding
+from skmil.embeddings.nystroem import NystroemEmbedding
 from skmil.embeddings.posterior import PosteriorEmbedding
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "MeanStdEmbedding",
     "MilesEmbedding",
     "MinMaxEmbedding",
+    "NystroemEmbedding",
     "PosteriorEmbedding",
 ]

@@ -3,7 +3,11 @@
 import numpy as np
 from scipy import sparse
 
+from skmil._cluster import map_bags
+from skmil._lazy import sample
+from skmil._random import random_key
 from skmil._threads import slices
+from skmil.bags import Bags, as_bags
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels.box import BoxKernel
 
@@ -36,6 +40,9 @@ class BoxEmbedding(BagEmbedding):
     max_side : float, optional
     max_features : int, optional
         Which boxes are drawn, as in ``BoxKernel``.
+    max_instances : int
+        Boxes are drawn around a random sample of the training instances where there are more, and
+        their weights count the sample.
     random_state : int, RandomState or None
 
     Attributes
@@ -57,6 +64,8 @@ class BoxEmbedding(BagEmbedding):
     ((3, 50), 1.0)
     """
 
+    _streams = True
+
     def __init__(
         self,
         kind="and",
@@ -65,6 +74,7 @@ class BoxEmbedding(BagEmbedding):
         around="volume",
         max_side=None,
         max_features=None,
+        max_instances=2**16,
         random_state=None,
     ):
         self.kind = kind
@@ -73,6 +83,7 @@ class BoxEmbedding(BagEmbedding):
         self.around = around
         self.max_side = max_side
         self.max_features = max_features
+        self.max_instances = max_instances
         self.random_state = random_state
 
     def _fit(self, bags, y):
@@ -87,12 +98,14 @@ class BoxEmbedding(BagEmbedding):
             max_side=self.max_side,
             max_features=self.max_features,
             random_state=self.random_state,
-        ).fit(bags)
+        ).fit(self._sampled(bags))
+        del self.kernel_.bags_
         self.lower_, self.upper_ = self.kernel_.space_.corners(self.kernel_.boxes_)
         self.boxes_, self.weights_ = self.kernel_.boxes_, self.kernel_.weights_
-        counts = [self._inside(bags[s]) for s in slices(len(bags), BLOCK)]
-        most = np.max([c.max(axis=1) for c in counts], axis=0)
-        self.levels_ = np.ones(self.n_boxes, int) if self.kind == "and" else most
+        self.levels_ = np.ones(self.n_boxes, int)
+        if self.kind == "min":
+            most = map_bags(self._largest, bags)
+            self.levels_ = most.max(axis=0)
         self.starts_ = np.concatenate([[0], np.cumsum(self.levels_)])
         # The kernel's own scale: the largest <phi(P), phi(P)> is 1.
         self.factor_ = np.exp(0.5 * (self.kernel_.volume_ - self.kernel_.scale_))
@@ -100,6 +113,22 @@ class BoxEmbedding(BagEmbedding):
     def _transform(self, bags):
         parts = [self._rows(self._inside(bags[s])) for s in slices(len(bags), BLOCK)]
         return sparse.vstack(parts).tocsr()
+
+    def _sampled(self, bags) -> Bags:
+        """The training bags, or what a sample of their instances leaves of them."""
+        if not self.max_instances >= 1:
+            raise ValueError(f"max_instances is {self.max_instances!r}; give at least 1")
+        N = int(bags.sizes.sum())
+        if N <= self.max_instances:
+            return as_bags(bags)
+        rows = sample(random_key(self.random_state), N, self.max_instances)
+        owner = np.searchsorted(np.cumsum(bags.sizes), rows, side="right")
+        return Bags.from_table(bags.rows(rows), owner)
+
+    def _largest(self, bags) -> np.ndarray:
+        """Most points that a bag has in each box, as one row."""
+        counts = [self._inside(bags[s]).max(axis=1) for s in slices(len(bags), BLOCK)]
+        return np.max(counts, axis=0)[None]
 
     def _inside(self, bags) -> np.ndarray:
         return self.kernel_._inside(bags.to_dense())

@@ -5,8 +5,9 @@ from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
 from skmil._engines.isolation import blocks
-from skmil._threads import map_blocks
-from skmil.embeddings.base import BagEmbedding
+from skmil._lazy import GROUP
+from skmil._threads import map_blocks, slices
+from skmil.embeddings.base import BagEmbedding, some_instances
 
 
 class FisherEmbedding(BagEmbedding):
@@ -22,8 +23,9 @@ class FisherEmbedding(BagEmbedding):
     divided by the square root of its Fisher information. The vector holds the K weights, then K x d
     means, then K x d deviations.
 
-    Cost: EM of ``sklearn.mixture.GaussianMixture`` in ``fit``; :math:`O(N K d)` to map. Memory:
-    K numbers per instance in ``fit``, a block of instances per thread later. Needs dense features.
+    Cost: EM of ``sklearn.mixture.GaussianMixture`` in ``fit``; :math:`O(N K d)` to map. Memory: three
+    copies of at most ``max_instances`` instances in ``fit``, a block of instances per thread later. Needs
+    dense features.
 
     Parameters
     ----------
@@ -35,6 +37,8 @@ class FisherEmbedding(BagEmbedding):
         Added to the variances of the mixture.
     max_iter : int
         Most steps of EM.
+    max_instances : int
+        The mixture is fitted to a random sample of the instances where there are more.
     random_state : int, RandomState or None
 
     Attributes
@@ -56,15 +60,26 @@ class FisherEmbedding(BagEmbedding):
     array([-0.894,  0.894])
     """
 
-    def __init__(self, n_components=2, improved=True, reg_covar=1e-3, max_iter=200, random_state=None):
+    _streams = _keeps_float32 = True
+
+    def __init__(
+        self,
+        n_components=2,
+        improved=True,
+        reg_covar=1e-3,
+        max_iter=200,
+        max_instances=2**16,
+        random_state=None,
+    ):
         self.n_components = n_components
         self.improved = improved
         self.reg_covar = reg_covar
         self.max_iter = max_iter
+        self.max_instances = max_instances
         self.random_state = random_state
 
     def _fit(self, bags, y):
-        X = bags.flat.instances
+        X = some_instances(bags, self.max_instances, self.random_state).flat.instances
         self.mixture_ = GaussianMixture(
             min(self.n_components, len(X)),
             covariance_type="diag",
@@ -86,23 +101,30 @@ class FisherEmbedding(BagEmbedding):
 
     def _gradients(self, bags):
         """One row per bag: the equation above."""
-        X = bags.flat.instances
+        X, starts = bags.flat.instances, bags.offsets[:-1]
+        if len(bags) == 1:  # it may be large: then by parts, so that copies of it are small
+            total = np.sum([self._sums(X[s], starts) for s in slices(len(X), GROUP)], axis=0)
+        else:
+            total = self._sums(X, starts)
+        F = total / bags.sizes[:, None]
+        F[:, -self.mixture_.means_.size :] /= np.sqrt(2)
+        return F
+
+    def _sums(self, X, starts):
+        """Sums over the instances of each bag: weights, means, and sqrt(2) times deviations."""
+        X = X.astype(np.float64, copy=False)
         weight, mean = self.mixture_.weights_, self.mixture_.means_
         sigma = np.sqrt(self.mixture_.covariances_)
         gamma = self.mixture_.predict_proba(X)
         by_mean, by_sigma = [], []
         for k, root in enumerate(np.sqrt(weight)):
             z, g = (X - mean[k]) / sigma[k], gamma[:, k, None] / root
-            by_mean.append(_bag_means(bags, g * z))
-            by_sigma.append(_bag_means(bags, g * (z**2 - 1)) / np.sqrt(2))
-        by_weight = _bag_means(bags, (gamma - weight) / np.sqrt(weight))
+            by_mean.append(np.add.reduceat(g * z, starts))
+            by_sigma.append(np.add.reduceat(g * (z**2 - 1), starts))
+        by_weight = np.add.reduceat((gamma - weight) / np.sqrt(weight), starts)
         return np.hstack([by_weight, *by_mean, *by_sigma])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags
-
-
-def _bag_means(bags, values):
-    return np.add.reduceat(values, bags.offsets[:-1]) / bags.sizes[:, None]

@@ -66,6 +66,8 @@ class IsolationEmbedding(BagEmbedding):
     ((2, 6), 'csr', [[3.0, 3.0]])
     """
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         n_partitions=200,
@@ -87,7 +89,7 @@ class IsolationEmbedding(BagEmbedding):
     def contributions(self, X, w) -> list[np.ndarray]:
         """Share of each instance in <Phi(S), w>: exact, given the weights and the length of its bag."""
         check_is_fitted(self)
-        bags = check_bags(self, X, reset=False)
+        bags = check_bags(self, X, reset=False, stream=False)
         w = np.asarray(w, dtype=np.float64).reshape(1, -1)
         columns = self.map_.n_columns
         if w.size != columns:

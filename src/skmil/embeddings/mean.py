@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._engines.statistics import bag_extremes, bag_means
+from skmil._engines.statistics import bag_extremes, bag_means, bag_spreads
+from skmil._lazy import groups
 from skmil.bags import check_bags
 from skmil.embeddings.base import BagEmbedding
 
@@ -19,11 +20,14 @@ class MeanEmbedding(BagEmbedding):
            [5., 5.]])
     """
 
+    _streams = _keeps_float32 = True
+
     def contributions(self, X, w) -> list[np.ndarray]:
         """``<x, w> / |B|`` for each instance x of a bag B; they add up to ``<mean of B, w>``."""
         check_is_fitted(self)
-        bags = check_bags(self, X, reset=False)
-        return bags.split(bags.instances @ np.ravel(w) / np.repeat(bags.sizes, bags.sizes))
+        bags, w = check_bags(self, X, reset=False, stream=False), np.ravel(w)
+        products = np.concatenate([bags[s].instances @ w for s in groups(bags.sizes)])
+        return bags.split(products / np.repeat(bags.sizes, bags.sizes))
 
     def _transform(self, bags):
         return bag_means(bags)
@@ -42,6 +46,8 @@ class MinMaxEmbedding(BagEmbedding):
     array([[0., 1., 2., 2.]])
     """
 
+    _streams = _keeps_float32 = True
+
     def _transform(self, bags):
         return bag_extremes(bags)
 
@@ -59,11 +65,10 @@ class MeanStdEmbedding(BagEmbedding):
     array([[1., 1.]])
     """
 
+    _streams = _keeps_float32 = True
+
     def _transform(self, bags):
-        bags = bags.to_dense()
-        mean = bag_means(bags)
-        centred = bags.instances - np.repeat(mean, bags.sizes, axis=0)
-        return np.hstack([mean, np.sqrt(bag_means(bags.with_instances(centred**2)))])
+        return bag_spreads(bags)
 
     def _names_out(self, names_in):
         return [f"{what}_{name}" for what in ("mean", "std") for name in names_in]

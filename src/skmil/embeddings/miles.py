@@ -5,7 +5,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.nearest import nearest
 from skmil._engines.pairs import resolve_gamma
-from skmil.bags import check_bags
+from skmil._lazy import groups, sample
+from skmil._random import random_key
+from skmil.bags import as_bags, check_bags
 from skmil.embeddings.base import BagEmbedding
 
 
@@ -25,6 +27,10 @@ class MilesEmbedding(BagEmbedding):
     ----------
     gamma : float, "scale" or "median"
         As in ``SetKernel``; "median" is one over the median squared distance of two instances.
+    n_prototypes : int, optional
+        Similarity to a random sample of this many training instances; to all where not given.
+    random_state : int, RandomState or None
+        Draws the sample.
 
     Attributes
     ----------
@@ -47,13 +53,19 @@ class MilesEmbedding(BagEmbedding):
            [0.   , 0.018, 1.   ]])
     """
 
-    def __init__(self, gamma="median"):
+    _streams = True
+
+    def __init__(self, gamma="median", n_prototypes=None, random_state=None):
         self.gamma = gamma
+        self.n_prototypes = n_prototypes
+        self.random_state = random_state
 
     def fit_transform(self, X, y=None, **fit_params):
         """``fit``, then the map of the training bags; half the work of ``transform``."""
         self.fit(X, y, **fit_params)
-        bags = check_bags(self, X, reset=False)
+        if self.n_prototypes is not None:
+            return self.transform(X)
+        bags = check_bags(self, X, reset=False, stream=False)
         return np.exp(-self.gamma_ * nearest(bags, bags.instances))
 
     def select(self, columns) -> "MilesEmbedding":
@@ -72,17 +84,26 @@ class MilesEmbedding(BagEmbedding):
         are equally near (section 3.4 of the paper).
         """
         check_is_fitted(self)
-        bags, w = check_bags(self, X, reset=False), np.ravel(w)
+        bags, w = check_bags(self, X, reset=False, stream=False), np.ravel(w)
         used = np.flatnonzero(w)
         Z = self.prototypes_[used]
         return [self._shares(bags[i : i + 1], Z, w[used]) for i in range(len(bags))]
 
     def _fit(self, bags, y):
         self.gamma_ = resolve_gamma(self.gamma, bags)
-        self.prototypes_, self.owner_ = bags.instances, bags.owner
+        if self.n_prototypes is None:
+            bags = as_bags(bags)
+            self.prototypes_, self.owner_ = bags.instances, bags.owner
+            return
+        if not self.n_prototypes >= 1:
+            raise ValueError(f"n_prototypes is {self.n_prototypes!r}; give at least 1, or None for all")
+        rows = sample(random_key(self.random_state), int(bags.sizes.sum()), self.n_prototypes)
+        self.prototypes_ = bags.rows(rows)
+        self.owner_ = np.searchsorted(np.cumsum(bags.sizes), rows, side="right")
 
     def _transform(self, bags):
-        return np.exp(-self.gamma_ * nearest(bags, self.prototypes_))
+        parts = [nearest(bags[s], self.prototypes_) for s in groups(bags.sizes)]
+        return np.exp(-self.gamma_ * np.concatenate(parts))
 
     def _shares(self, bag, Z, w):
         D = nearest(bag.one_by_one(), Z)

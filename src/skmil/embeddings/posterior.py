@@ -1,6 +1,7 @@
 r"""p-posterior mixture-model kernel, PPMM (Wang, Yang & Zha, ICML 2008)."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -13,11 +14,13 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
+from skmil._cluster import map_bags
 from skmil._engines.statistics import bag_means
+from skmil._lazy import GROUP, groups
 from skmil._random import random_key
-from skmil._threads import map_blocks
+from skmil._threads import map_blocks, slices
 from skmil.bags import Bags, as_bags, check_lengths
-from skmil.embeddings.base import BagEmbedding
+from skmil.embeddings.base import BagEmbedding, some_instances
 
 COMBINE = ("best", "cv", "all")
 COVARIANCES = {"diag": "diag", "full": "full", "spherical": "spherical"}
@@ -45,7 +48,8 @@ class PosteriorEmbedding(BagEmbedding):
     however little of it there is; p may be given as 0. Powers of sums are not sums, so an instance has no
     exact share of :math:`\psi^p`; instance scores come from leaving instances out.
 
-    Cost: ``n_init`` fits of the mixture; :math:`O(n K^2)` for each p tried, without the n x n matrix.
+    Cost: ``n_init`` fits of the mixture to at most ``max_instances`` instances; :math:`O(n K^2)` for each p
+    tried, without the n x n matrix.
 
     Parameters
     ----------
@@ -65,6 +69,8 @@ class PosteriorEmbedding(BagEmbedding):
         What becomes of the mixtures of all seeds. The one of highest alignment is kept (without labels,
         the one that fits the instances best); or the one with which a linear machine is most accurate in
         five folds of the training bags; or all of them, their :math:`\psi` side by side, with one p.
+    max_instances : int
+        The mixture is fitted to a random sample of the bags' instances where there are more.
     random_state : int, RandomState or None
 
     Attributes
@@ -92,6 +98,8 @@ class PosteriorEmbedding(BagEmbedding):
     (array([0.67, 1.  ]), array([1., 1.]))
     """
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         n_components=30,
@@ -100,6 +108,7 @@ class PosteriorEmbedding(BagEmbedding):
         unlabeled=None,
         n_init=10,
         combine="best",
+        max_instances=2**16,
         random_state=None,
     ):
         self.n_components = n_components
@@ -108,6 +117,7 @@ class PosteriorEmbedding(BagEmbedding):
         self.unlabeled = unlabeled
         self.n_init = n_init
         self.combine = combine
+        self.max_instances = max_instances
         self.random_state = random_state
 
     def _fit(self, bags, y):
@@ -167,14 +177,15 @@ class PosteriorEmbedding(BagEmbedding):
                 f"mixture={self.mixture!r} needs dense features and got a sparse matrix; "
                 "use mixture='kmeans', or pass bags.to_dense() if it fits in memory"
             )
+        instances = some_instances(bags, self.max_instances, self.random_state).instances
         if self.unlabeled is None:
-            return bags.instances
+            return instances
         more = as_bags(self.unlabeled).instances
         if more.shape[1] != bags.n_features:
             raise ValueError(f"unlabeled has {more.shape[1]} features and the bags have {bags.n_features}")
         if bags.is_sparse:
-            return sparse.vstack([bags.instances, sparse.csr_matrix(more)], format="csr")
-        return np.vstack([bags.instances, more.toarray() if sparse.issparse(more) else more])
+            return sparse.vstack([instances, sparse.csr_matrix(more)], format="csr")
+        return np.vstack([instances, more.toarray() if sparse.issparse(more) else more])
 
     def _fit_mixture(self, X, seed: int):
         K = min(self.n_components, X.shape[0])
@@ -204,13 +215,17 @@ def inner_score(Z: np.ndarray, y: np.ndarray) -> float:
     return float(cross_val_score(SVC(kernel="linear", C=10.0), Z, y, cv=folds).mean())
 
 
-def _side_by_side(mixtures, bags: Bags) -> np.ndarray:
+def _side_by_side(mixtures, bags) -> np.ndarray:
+    return map_bags(partial(_hstacked, mixtures), bags)
+
+
+def _hstacked(mixtures, bags: Bags) -> np.ndarray:
     return np.hstack([aggregate(m, bags) for m in mixtures])
 
 
 def _warn_if_elsewhere(mixture, bags: Bags) -> None:
     """Say so where the training instances fill almost none of the components: the others lie elsewhere."""
-    share = np.add.reduce(aggregate(mixture, bags) * bags.sizes[:, None]) / bags.sizes.sum()
+    share = np.add.reduce(_side_by_side([mixture], bags) * bags.sizes[:, None]) / bags.sizes.sum()
     used = np.exp(-np.sum(share * np.log(np.maximum(share, 1e-300))))  # effective number
     if len(share) >= 4 and used < max(1.5, len(share) / 10):
         warnings.warn(
@@ -223,13 +238,19 @@ def _warn_if_elsewhere(mixture, bags: Bags) -> None:
 
 def aggregate(mixture, bags: Bags) -> np.ndarray:
     """The aggregate posteriors psi: one row per bag, which sums to one."""
-    X = bags.instances
+    return np.concatenate([_aggregate(mixture, bags[s]) for s in groups(bags.sizes)])
+
+
+def _aggregate(mixture, bags: Bags) -> np.ndarray:
+    N = int(bags.offsets[-1])
+    parts = (bags.instances[s].astype(np.float64, copy=False) for s in slices(N, GROUP))
     if isinstance(mixture, GaussianMixture):
-        return bag_means(bags.with_instances(mixture.predict_proba(X)))
+        return bag_means(bags.with_instances(np.concatenate([mixture.predict_proba(X) for X in parts])))
     centers = mixture.cluster_centers_
     K = len(centers)
     # Not mixture.predict: it refuses sparse matrices that are read-only, as those of bags are.
-    nearest = np.argmin(np.square(centers).sum(axis=1) - 2 * (X @ centers.T), axis=1)
+    half = np.square(centers).sum(axis=1)
+    nearest = np.concatenate([np.argmin(half - 2 * (X @ centers.T), axis=1) for X in parts])
     votes = bags.owner * K + nearest
     return np.bincount(votes, minlength=len(bags) * K).reshape(-1, K) / bags.sizes[:, None]
 

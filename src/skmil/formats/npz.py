@@ -39,7 +39,7 @@ def read(path: Path, how: How) -> Bunch:
 
 def from_arrays(path: Path, parts: dict, bag: str, label: str, how: How) -> Bunch:
     """Make the Bunch from named arrays; bag numbers say which ``y``, ``names``, ... belong to a row."""
-    table = _table(path, parts)
+    table = _table(path, parts).astype(np.float64)  # files keep the smallest type that has every bit
     owner = parts.pop(bag, None)
     if owner is None or owner.shape != (table.shape[0],) or owner.dtype.kind not in "iu":
         found = "none" if owner is None else f"{owner.dtype} of shape {owner.shape}"

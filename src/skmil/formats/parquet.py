@@ -15,7 +15,7 @@ _NEEDS = "Parquet needs pandas and pyarrow, or polars: pip install skmil[tables]
 
 def read(path: Path, how: How) -> Bunch:
     """Read a Parquet file; ids and labels keep the types of their columns."""
-    frame = _load(path)
+    frame = load_frame(path)
     header = [str(c) for c in frame.columns]
     columns = find_columns(path, header, how, header=True)
     frame.columns = header
@@ -41,7 +41,8 @@ def plain(values: np.ndarray) -> np.ndarray:
     return np.array(values.tolist()) if values.dtype == object else values
 
 
-def _load(path: Path):
+def load_frame(path: Path):
+    """A data frame of pandas, or of polars where there is no pandas."""
     try:
         from pandas import read_parquet as load
     except ImportError:

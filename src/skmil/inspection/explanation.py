@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-from skmil.bags import as_bags
+from skmil.bags import as_source
 
 FOR, AGAINST = "#23618f", "#c2542f"  # told apart by the colour-blind, too; signs say the same
 
@@ -155,7 +155,7 @@ def explain(model, X, i: int = 0, *, names=None) -> Explanation:
     >>> told.order, told.meaning
     (array([1, 0]), 'speaks for yes')
     """
-    bags = as_bags(X, missing=True)
+    bags = as_source(X, missing=True)
     if not 0 <= i < len(bags):
         raise ValueError(f"no bag {i}; there are {len(bags)}, numbered from 0")
     own = None if names is None else names[bags.offsets[i] : bags.offsets[i + 1]]
@@ -166,7 +166,7 @@ def explain_all(model, X, *, names=None) -> list[Explanation]:
     """``explain`` for every bag, at the cost of one call of the model."""
     if not hasattr(model, "score_instances"):
         raise TypeError(f"{type(model).__name__} has no score_instances; use a method of skmil")
-    bags = as_bags(X, missing=True)
+    bags = as_source(X, missing=True)
     predicted, scores = model.predict(bags), model.score_instances(bags)
     regression = is_regressor(model)
     decisions = None if regression else _decisions(model, bags, predicted)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from skmil.bags import as_bags
+from skmil.bags import as_source
 from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel
 
@@ -26,14 +26,26 @@ def method_gram(estimator, X, y=None) -> np.ndarray | None:
     >>> method_gram(skmil.method("Simple-MI"), [[[0.0]], [[5.0]]]) is None
     True
     """
-    bags = as_bags(X)
+    found = method_kernel(estimator, X, y)
+    if found is None:
+        return None
+    kernel, bags = found
+    return clone(kernel).fit_transform(bags, y)
+
+
+def method_kernel(estimator, X, y=None):
+    """The unfitted kernel of a method and the bags that it sees; None where it has none.
+
+    The steps before the kernel are fitted on the bags, as ``fit`` would; a store stays a store.
+    """
+    bags = as_source(X)
     steps = [s for _, s in getattr(estimator, "steps", [("", estimator)])]
     place = next((k for k, s in enumerate(steps) if _kernel(s) is not None), None)
     if place is None:
         return None
     for step in steps[:place]:
         bags = clone(step).fit_transform(bags, y)
-    return clone(_kernel(steps[place])).fit_transform(bags, y)
+    return _kernel(steps[place]), bags
 
 
 def _kernel(step) -> BagKernel | None:

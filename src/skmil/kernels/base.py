@@ -21,7 +21,13 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     A subclass writes ``_gram(A, B)`` on valid ``Bags`` (``B is A`` for the symmetric case), and
     ``_fit(bags, y)`` if it learns from data. ``fit_transform(X)`` is K(X, X) and ``transform(X)`` is
     K(X, training bags), so that a kernel also works as a step of a ``Pipeline``.
+
+    One that learns from a few instances only (``bags.rows``) says ``_streams = True``: its ``fit`` then
+    takes a store as it is.
     """
+
+    _streams = False
+    _keeps_float32 = False
 
     def fit(self, X, y=None):
         """Learn what the kernel needs from the training bags, and keep them for ``transform``."""
@@ -45,12 +51,13 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def fit_transform(self, X, y=None, **fit_params) -> np.ndarray:
         """``fit``, then the Gram matrix of the training bags."""
         self.fit(X, y, **fit_params)
-        return self._gram(self.bags_, self.bags_)
+        bags = as_bags(self.bags_)
+        return self._gram(bags, bags)
 
     def transform(self, X) -> np.ndarray:
         """K(X, training bags)."""
         check_is_fitted(self)
-        return self._gram(self._check(X, tables=False), self.bags_)
+        return self._gram(self._check(X, tables=False), as_bags(self.bags_))
 
     def restrict(self, rows) -> None:
         """Forget all training bags but those in ``rows``: ``transform`` has no other columns any more."""
@@ -64,7 +71,9 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _check(self, X, tables: bool = True) -> Bags:
         """Valid bags; rows of a table are bags of one instance, so that kernels also compare instances."""
-        return check_bags(self, X, reset=False, tables=tables) if hasattr(self, "bags_") else as_bags(X)
+        if hasattr(self, "bags_"):
+            return check_bags(self, X, reset=False, tables=tables, stream=False)
+        return as_bags(X) if self._keeps_float32 else as_bags(X).astype(np.float64)
 
     def _fit(self, bags: Bags, y) -> None:
         """Learn from valid bags; a kernel without learned state keeps this."""
@@ -227,7 +236,7 @@ class EmpiricalMap(_Derived):
         if self.unlabeled is None or (isinstance(self.unlabeled, str) and self.unlabeled == "test"):
             super()._fit(bags, y)
         else:
-            more = as_bags(self.unlabeled)
+            more = as_bags(self.unlabeled).astype(np.float64)
             super()._fit(Bags.concat([bags, more]), None)
             anchors = Bags.concat([anchors, more])
         self.anchors_ = anchors
@@ -236,7 +245,7 @@ class EmpiricalMap(_Derived):
     def _chosen(self, bags) -> Bags:
         anchors = self.anchors
         if not isinstance(anchors, (str, Integral)):
-            return as_bags(anchors)
+            return as_bags(anchors).astype(np.float64)
         if anchors == "auto":
             anchors = len(bags) if len(bags) <= MANY else DRAWN
         if anchors == "train":

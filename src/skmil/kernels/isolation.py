@@ -67,6 +67,8 @@ class IsolationKernel(BagKernel):
     (True, 1.0)
     """
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         n_partitions=200,

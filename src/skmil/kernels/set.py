@@ -54,6 +54,8 @@ class SetKernel(BagKernel):
            [2., 1.]])
     """
 
+    _streams = _keeps_float32 = True
+
     def __init__(
         self,
         instance="rbf",

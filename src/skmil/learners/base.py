@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._cluster import blockwise
 from skmil._threads import interruptible, slices
 from skmil.bags import Bags, check_bags, check_bags_y, check_weights
 
@@ -23,6 +24,7 @@ class BagEstimator(BaseEstimator, metaclass=ABCMeta):
         """Whether the instance of largest score decides alone."""
         return False
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, by leaving it out: f(bag) - f(bag without the instance).
 
@@ -59,6 +61,7 @@ class BagClassifier(ClassifierMixin, BagEstimator):
         interruptible(self._fit_classes)(*positive_weights(bags, codes, w, self.classes_))
         return self
 
+    @blockwise
     def decision_function(self, X) -> np.ndarray:
         """One number per bag, positive for ``classes_[1]``; one column per class if there are more."""
         check_is_fitted(self)
@@ -90,6 +93,7 @@ class BinaryBagClassifier(BagClassifier):
     flat array.
     """
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for the class predicted for its bag (``classes_[1]`` if two)."""
         check_is_fitted(self)
@@ -142,6 +146,7 @@ class BagRegressor(RegressorMixin, BagEstimator):
         interruptible(self._fit)(*positive_weights(bags, y, w))
         return self
 
+    @blockwise
     def predict(self, X) -> np.ndarray:
         """The target of each bag."""
         check_is_fitted(self)

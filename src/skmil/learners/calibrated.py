@@ -54,6 +54,8 @@ class CalibratedBagClassifier(ClassifierMixin, BagEstimator):
     ((2, 2), 'CalibratedBagClassifier')
     """
 
+    _streams = _keeps_float32 = True  # the method itself decides
+
     def __init__(self, estimator, method="sigmoid", cv=5, random_state=0):
         self.estimator = estimator
         self.method = method

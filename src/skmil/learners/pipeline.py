@@ -3,14 +3,22 @@
 from contextlib import contextmanager
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skmil._cluster import blockwise, map_bags
+from skmil._lazy import LazyBags
 from skmil._threads import interruptible
 from skmil.bags import as_bags
 from skmil.learners.base import leave_one_out
+
+
+def _last_has(name: str):
+    return available_if(lambda self: hasattr(self.steps[-1][1], name))
 
 
 class BagPipeline(Pipeline):
@@ -56,6 +64,22 @@ class BagPipeline(Pipeline):
                     getattr(last, f"set_{method}_request")(sample_weight=True)
         return super().get_metadata_routing()
 
+    @_last_has("predict")
+    def predict(self, X, **params) -> np.ndarray:
+        """The label or the target of each bag; a store is read block by block."""
+        return self._output("predict", X, **params)
+
+    @_last_has("decision_function")
+    def decision_function(self, X, **params) -> np.ndarray:
+        """Decision values of the last step; a store is read block by block."""
+        return self._output("decision_function", X, **params)
+
+    @_last_has("predict_proba")
+    def predict_proba(self, X, **params) -> np.ndarray:
+        """Probabilities of the last step; a store is read block by block."""
+        return self._output("predict_proba", X, **params)
+
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance: how much it speaks for its bag's output.
 
@@ -81,6 +105,19 @@ class BagPipeline(Pipeline):
     def has_witness(self) -> bool:
         """Whether the instance of largest score decides alone."""
         return getattr(self.steps[-1][1], "has_witness", False)
+
+    def _output(self, name: str, X, **params):
+        """What the last step says.
+
+        Sparse features of a whole store may not fit, so the last step takes them block by block; dense ones
+        are small beside the instances, and one product for all keeps the bits of one in memory.
+        """
+        whole = getattr(super(), name)
+        lazy = isinstance(X, LazyBags) and not params and len(self.steps) > 1
+        if not lazy or hasattr(self.steps[-1][1], "score_instances"):
+            return whole(X, **params)
+        rows = self[:-1].transform(X[:1])
+        return map_bags(getattr(self, name), X) if sparse.issparse(rows) else whole(X)
 
     def _number(self, bags):
         """What to watch where there is no decision function: a probability or a prediction."""

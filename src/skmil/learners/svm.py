@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._cluster import blockwise
 from skmil._memo import is_searching, once
 from skmil.bags import check_bags
 from skmil.kernels.set import SetKernel
@@ -125,6 +126,7 @@ class BagSVC(_BagSVM, BagClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
 
@@ -175,6 +177,7 @@ class BagSVR(_BagSVM, BagRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
+    @blockwise
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance: its exact share of the prediction less the intercept.
 
