@@ -236,7 +236,7 @@ class EmpiricalMap(_Derived):
         if self.unlabeled is None or (isinstance(self.unlabeled, str) and self.unlabeled == "test"):
             super()._fit(bags, y)
         else:
-            more = as_bags(self.unlabeled)
+            more = as_bags(self.unlabeled).astype(np.float64)
             super()._fit(Bags.concat([bags, more]), None)
             anchors = Bags.concat([anchors, more])
         self.anchors_ = anchors
