@@ -19,7 +19,7 @@ VERBS = {
     "methods": "List all methods: paper, tasks, what they assume.",
     "data": "Describe a data set, or list those that are known by name.",
     "convert": "Write bags, or things as bags, in the format that the new name's ending says.",
-    "gram": "Write the Gram matrix of a kernel method to .npy, .csv (ids in the first row and column) or .zarr.",
+    "gram": "Write the Gram matrix of a kernel method to .npy, .csv (with ids) or .zarr.",
     "warm": "Compile everything once, so that no method has to wait for it later.",
 }
 
