@@ -114,8 +114,9 @@ def plot() -> None:
             points = [(r["value"], r["seconds"]) for r in records if (r["vary"], r["work"]) == (vary, work)]
             if points:
                 x, y = np.array(points).T
-                slope = np.polyfit(np.log(x[-4:]), np.log(y[-4:]), 1)[0]
-                ax.loglog(x, y, "o-", color=f"C{k}", label=f"{slope:.1f}", markersize=4)
+                few = len(x) < 2  # no slope to tell
+                slope = "" if few else f"{np.polyfit(np.log(x[-4:]), np.log(y[-4:]), 1)[0]:.1f}"
+                ax.loglog(x, y, "o-", color=f"C{k}", label=slope or None, markersize=4)
         ax.set_xlabel({"instances": "instances in a bag"}.get(vary, vary))
         ax.grid(True, which="both", linewidth=0.3)
         ax.legend(title="slope", fontsize=8)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import LinearSVC
 
 import skmil
-from skmil import cluster as enter
+from skmil._cluster import cluster as enter
 from skmil._lazy import groups
 from skmil.cli import main
 from skmil.embeddings import FisherEmbedding, IsolationEmbedding, PosteriorEmbedding

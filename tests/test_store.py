@@ -290,7 +290,7 @@ def test_float32_adds_up_in_float64():
         abs(BagScaler("standard").fit(Bags(np.vstack([X, X + 1]), [0, 200_000])).center_[0] - exact - 0.5)
         < 1e-7
     )
-    assert SetKernel("linear").fit(bags)(bags)[0, 1] == pytest.approx(exact**2, rel=1e-12)
+    assert SetKernel("linear").fit(bags)(bags)[0, 1] == pytest.approx(exact**2, rel=1e-8)  # 2.5e9 terms
 
 
 def test_random_kernels_of_a_store_are_cut_alike(tmp_path):

@@ -13,13 +13,13 @@ ABOUT = "Multiple-instance learning: bags of instances in, predictions and expla
 # The first sentence of each verb: `skmil --help` shows them without importing what the verbs need.
 VERBS = {
     "bench": "Cross-validate methods; stop and resume at will, the records know what is done.",
-    "fit": "Fit a method on all bags and write the model; `skmil predict` reads it.",
+    "fit": "Fit a method on all bags or things and write the model; `skmil predict` reads it.",
     "predict": "Predict the label of each bag: id, prediction and decision value, as CSV.",
     "explain": "Say which instances speak for the prediction of a bag, and which against it.",
     "methods": "List all methods: paper, tasks, what they assume.",
     "data": "Describe a data set, or list those that are known by name.",
-    "convert": "Rewrite a file of bags in the format that the new name's ending says.",
-    "gram": "Write the Gram matrix of a kernel method to .npy or .csv (ids in the first row and column).",
+    "convert": "Write bags, or things as bags, in the format that the new name's ending says.",
+    "gram": "Write the Gram matrix of a kernel method to .npy, .csv (with ids) or .zarr.",
     "warm": "Compile everything once, so that no method has to wait for it later.",
 }
 

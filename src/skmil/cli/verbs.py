@@ -144,7 +144,7 @@ def gram(
     tile: Annotated[int | None, typer.Option(help="Bags on one side of a tile of a .zarr.")] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Write the Gram matrix of a kernel method to .npy, .csv (ids in the first row and column) or .zarr."""
+    """Write the Gram matrix of a kernel method to .npy, .csv (with ids) or .zarr."""
     if target.suffix not in (".npy", ".csv", ".zarr"):
         raise ValueError(f"{target}: give a name that ends in .zarr, .npy or .csv")
     check_folder(target)

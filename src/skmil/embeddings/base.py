@@ -9,7 +9,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from skmil._cluster import map_bags
 from skmil._lazy import sample
 from skmil._random import random_key
-from skmil.bags import Bags, as_bags, check_bags
+from skmil.bags import Bags, check_bags
 
 
 class BagEmbedding(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -30,7 +30,7 @@ class BagEmbedding(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Learn the map from the training bags."""
         bags = check_bags(self, X, reset=True)
         self._fit(bags, y)
-        self.n_columns_ = self._transform(as_bags(bags[:1])).shape[1]
+        self.n_columns_ = self._transform(next(iter(bags[:1].blocks()))).shape[1]
         return self
 
     def transform(self, X):

@@ -1,6 +1,7 @@
 r"""p-posterior mixture-model kernel, PPMM (Wang, Yang & Zha, ICML 2008)."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -136,27 +137,27 @@ class PosteriorEmbedding(BagEmbedding):
         target = None if y is None else ideal(check_lengths(y, bags))
         seeds = np.random.SeedSequence(int(random_key(self.random_state))).generate_state(self.n_init)
         mixtures = map_blocks(lambda seed: self._fit_mixture(X, int(seed)), seeds)
-        sets = [mixtures] if self.combine == "all" else [[m] for m in mixtures]
+        groups = [mixtures] if self.combine == "all" else [[m] for m in mixtures]
         if target is None:
-            self.mixtures_ = max(sets, key=lambda group: _fit_quality(group[0]))
+            self.mixtures_ = max(groups, key=lambda group: _fit_quality(group[0]))
             self.p_, self.alignment_ = 1.0 if self.p is None else float(self.p), np.nan
             self.alignment_curve_ = np.empty((0, 2))
         else:
-            self._keep_best(sets, map_bags(_Aggregates(mixtures), bags), y, target)
+            self._keep_best(groups, bags, y, target)
         self.mixture_ = self.mixtures_[0]
         if self.unlabeled is not None:
-            _warn_if_elsewhere(map_bags(_Aggregates([self.mixture_]), bags)[:, 0], bags.sizes)
+            _warn_if_elsewhere(self.mixture_, bags)
 
-    def _keep_best(self, sets, psi, y, target) -> None:
-        """Of all sets of mixtures the one whose best p aligns best with the labels, or predicts best."""
-        psis = [psi.reshape(len(psi), -1)] if self.combine == "all" else list(np.moveaxis(psi, 1, 0))
+    def _keep_best(self, groups, bags, y, target) -> None:
+        """Of all groups of mixtures the one whose best p aligns best with the labels, or predicts best."""
+        psis = [_side_by_side(group, bags) for group in groups]
         found = [best_power(psi, target, self.p) for psi in psis]
         if self.combine == "cv":
             scores = [inner_score(power(psi, p), y) for psi, (p, _, _) in zip(psis, found, strict=True)]
         else:
             scores = [alignment for _, alignment, _ in found]
         best = int(np.argmax(scores))
-        self.mixtures_ = sets[best]
+        self.mixtures_ = groups[best]
         self.p_, self.alignment_, curve = found[best]
         self.alignment_curve_ = np.column_stack([P_GRID, curve])
 
@@ -214,13 +215,17 @@ def inner_score(Z: np.ndarray, y: np.ndarray) -> float:
     return float(cross_val_score(SVC(kernel="linear", C=10.0), Z, y, cv=folds).mean())
 
 
-def _side_by_side(mixtures, bags: Bags) -> np.ndarray:
+def _side_by_side(mixtures, bags) -> np.ndarray:
+    return map_bags(partial(_hstacked, mixtures), bags)
+
+
+def _hstacked(mixtures, bags: Bags) -> np.ndarray:
     return np.hstack([aggregate(m, bags) for m in mixtures])
 
 
-def _warn_if_elsewhere(psi: np.ndarray, sizes: np.ndarray) -> None:
+def _warn_if_elsewhere(mixture, bags: Bags) -> None:
     """Say so where the training instances fill almost none of the components: the others lie elsewhere."""
-    share = np.add.reduce(psi * sizes[:, None]) / sizes.sum()
+    share = np.add.reduce(_side_by_side([mixture], bags) * bags.sizes[:, None]) / bags.sizes.sum()
     used = np.exp(-np.sum(share * np.log(np.maximum(share, 1e-300))))  # effective number
     if len(share) >= 4 and used < max(1.5, len(share) / 10):
         warnings.warn(
@@ -229,16 +234,6 @@ def _warn_if_elsewhere(psi: np.ndarray, sizes: np.ndarray) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-class _Aggregates:
-    """The aggregate posteriors of several mixtures in one pass: (bags, mixtures, components)."""
-
-    def __init__(self, mixtures):
-        self.mixtures = mixtures
-
-    def __call__(self, bags: Bags) -> np.ndarray:
-        return np.stack([aggregate(m, bags) for m in self.mixtures], axis=1)
 
 
 def aggregate(mixture, bags: Bags) -> np.ndarray:
