@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import resample
 
 from skmil import Bags, as_bags
-from skmil.bags import check_bags_y, check_weights
+from skmil._schema import check_bags_y, check_weights
 from skmil.kernels import SetKernel
 from skmil.learners import BagSVC
 from skmil.preprocessing import BagScaler

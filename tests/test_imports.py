@@ -10,6 +10,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "skmil"
 LAYERS = [
     {"_version", "_jit", "_random", "_threads", "_memo", "_parameters", "_state"},
     {"_lazy", "_moments", "_checks", "_html", "bags"},
+    {"_schema"},
     {"extend"},
     {"formats"},
     {"store"},

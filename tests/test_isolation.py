@@ -19,7 +19,7 @@ from skmil.preprocessing import BagScaler
 from tests import naive
 
 # Rows of a table are meant to be bags of one instance here.
-pytestmark = pytest.mark.filterwarnings("ignore::skmil.bags.TableWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skmil._schema.TableWarning")
 DISTANCES = {"euclidean": naive.euclidean_distance, "relevant": naive.relevant_distance}
 
 

@@ -87,7 +87,7 @@ def test_one_bag_does_not_pass_for_many(give, toy):
 
 def test_a_table_is_fitted_with_a_word(toy):
     X, y = toy
-    with pytest.warns(skmil.bags.TableWarning, match="counts as a bag of one instance"):
+    with pytest.warns(skmil._schema.TableWarning, match="counts as a bag of one instance"):
         skmil.method("MI-Kernel").fit(X.instances, np.repeat(y, X.sizes))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import column_or_1d
 
 
 def check_list(bags, ids) -> list:
@@ -361,3 +362,11 @@ def is_list_of_rows(X) -> bool:
 
 def is_frame(X) -> bool:
     return (hasattr(X, "columns") and hasattr(X, "__dataframe__")) or hasattr(X, "iloc")
+
+
+def check_lengths(y, bags) -> np.ndarray:
+    """``y`` as an array with one entry per bag."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != len(bags):
+        raise ValueError(f"{len(bags)} bags but {len(y)} labels; give one label per bag")
+    return y

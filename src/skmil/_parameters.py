@@ -1,7 +1,7 @@
 """What parameters may be: declared once per class, checked where every ``fit`` begins.
 
 A class lists in ``_parameter_constraints`` what each of its parameters may be, in scikit-learn's words
-and the few of this file. ``bags.check_bags`` calls ``start_fit`` for all families alike, so no method
+and the few of this file. ``check_bags`` calls ``start_fit`` for all families alike, so no method
 checks its parameters itself, but for what depends on the data or on two parameters together.
 """
 

@@ -1,6 +1,5 @@
-"""Bags: the container of this library, and the only place that validates bags and labels."""
+"""Bags: the container of this library, valid once it exists."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
@@ -8,46 +7,32 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _get_feature_names,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _get_feature_names
 
 from skmil._checks import (
     as_index,
     bag_labels,
     bag_name,
     check_instances,
+    check_lengths,
     check_list,
     check_names,
     check_offsets,
     check_parts,
-    check_targets,
     feature_columns,
     frame_table,
     group_rows,
     is_frame,
     is_list_of_rows,
-    is_table,
     raise_not_finite,
     read_only,
-    refuse_table,
     refuse_text,
-    remember,
     shares_memory,
 )
 from skmil._html import bags_html
 from skmil._jit import Flat
 from skmil._lazy import LazyBags, cut
-from skmil._parameters import start_fit
 from skmil._state import attribute
-
-
-class TableWarning(UserWarning):
-    """Something was fitted on one 2-D table: each of its rows is a bag of one instance."""
 
 
 class Bags:
@@ -389,93 +374,6 @@ def as_bags(X, missing: bool = False) -> Bags:
 def as_source(X, missing: bool = False) -> Any:
     """``as_bags`` that leaves a store as it is, for those who read it block by block."""
     return X if isinstance(X, LazyBags) else as_bags(X, missing)
-
-
-def check_bags(estimator, X, *, reset: bool, tables: bool = False, stream: bool | None = None) -> Bags:
-    """``as_bags`` for an estimator, which remembers (``reset``) or asks for the same features.
-
-    Part of a fitted estimator are the number, names and order of its features (``n_features_in_``,
-    ``feature_names_in_`` where the bags have names), whether they were sparse (``sparse_in_``) and the size
-    of the largest bag (``largest_bag_in_``). Later bags with the same names in another order are put in
-    order, dense ones made sparse and sparse ones dense.
-
-    ``tables`` takes a 2-D table, each row a bag of one instance, without a word. Where ``stream`` is true
-    (the estimator's ``_streams`` where not given) a store comes back as it is, else loaded. An estimator
-    without code for float32 (``_keeps_float32``) gets float64. With ``reset`` a fit begins: parameters are
-    checked, and what an earlier fit has learned is forgotten.
-    """
-    if reset:
-        start_fit(estimator)
-    stream = getattr(estimator, "_streams", False) if stream is None else stream
-    missing = getattr(estimator, "_takes_missing", False)
-    bags = as_source(X, missing) if stream else as_bags(X, missing)
-    bags = bags if getattr(estimator, "_keeps_float32", False) else bags.astype(np.float64)
-    if reset:
-        if not tables and is_table(X):
-            _warn_table(bags)
-        validate_data(estimator, X if is_frame(X) else bags, skip_check_array=True)
-        remember(estimator, bags)
-        return bags
-    if not tables and is_table(X):
-        refuse_table(estimator, bags)
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is not None and bags.feature_names is not None and not is_frame(X):
-        bags = bags.with_features(names, type(estimator).__name__)  # scikit-learn wants frames in order
-    else:
-        validate_data(estimator, X if is_frame(X) else bags, reset=False, skip_check_array=True)
-    was_sparse = getattr(estimator, "sparse_in_", bags.is_sparse)
-    return bags if was_sparse == bags.is_sparse else bags.to_sparse() if was_sparse else bags.to_dense()
-
-
-def _warn_table(bags: Bags) -> None:
-    warnings.warn(
-        f"each row of the table ({len(bags)} rows) counts as a bag of one instance; for larger bags "
-        "pass a list of 2-D arrays or Bags.from_table(table, bag_ids)",
-        TableWarning,
-        stacklevel=4,
-    )
-
-
-def check_bags_y(estimator, X, y, *, classification: bool):
-    """Check bags and labels for ``fit``: (bags, codes, classes), or (bags, y, None) to regress."""
-    bags = check_bags(estimator, X, reset=True)
-    return bags, *check_labels(estimator, bags, y, classification=classification)
-
-
-def check_labels(estimator, bags: Bags, y, *, classification: bool):
-    """One label per bag as (codes, classes), or one target per bag as (y, None)."""
-    if y is None:
-        name = type(estimator).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None")
-    y = check_lengths(y, bags)
-    if not classification:
-        return check_targets(y), None
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"all {len(y)} bags are of one class, {str(classes[0])!r}; a classifier needs two")
-    return codes, classes
-
-
-def check_weights(sample_weight, bags: Bags) -> np.ndarray:
-    """Check one weight per bag; ones where ``None``."""
-    n = len(bags)
-    sample_weight = None if sample_weight is None else np.asarray(sample_weight)
-    if sample_weight is not None and sample_weight.shape not in [(), (n,)]:
-        raise ValueError(f"{n} bags but sample_weight has shape {sample_weight.shape}")
-    w = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64)
-    if (w < 0).any():
-        i = int(np.argmax(w < 0))
-        raise ValueError(f"the weight of {bags.describe(i)} is {w[i]:g}; weights are not negative")
-    return w
-
-
-def check_lengths(y, bags: Bags) -> np.ndarray:
-    """``y`` as an array with one entry per bag."""
-    y = column_or_1d(y, warn=True)
-    if len(y) != len(bags):
-        raise ValueError(f"{len(bags)} bags but {len(y)} labels; give one label per bag")
-    return y
 
 
 def _rows_as_bags(X, missing: bool) -> Bags:

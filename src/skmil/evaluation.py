@@ -14,9 +14,10 @@ from skmil._cluster import active, run
 from skmil._fitting import failure, random_states, try_fold, warm_up
 from skmil._folds import fold_table, task_of
 from skmil._identity import digest, fingerprint, plain, settings_of, text_of, versions
+from skmil._schema import check_lengths
 from skmil._version import __version__
 from skmil._workers import TimeLimit, run_limited
-from skmil.bags import Bags, as_source, check_lengths
+from skmil.bags import Bags, as_source
 from skmil.records import Answers, Record, append_records, read_records
 from skmil.registry import REGISTRY, TASKS, Grid
 from skmil.registry import grid as registered_grid

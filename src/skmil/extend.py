@@ -6,8 +6,8 @@ versions.
 
 from skmil._jit import Flat, bag, exp, njit
 from skmil._random import mix, random_key, uniform
+from skmil._schema import check_bags, check_bags_y, check_weights
 from skmil._threads import map_blocks, n_threads, one_blas_thread, slices
-from skmil.bags import check_bags, check_bags_y, check_weights
 
 __all__ = [
     "Flat",

@@ -11,8 +11,9 @@ from skmil import _state as state
 from skmil._lazy import GROUP
 from skmil._moments import filled, first_pass, second_pass
 from skmil._parameters import ANY, COUNT, POSITIVE, naming, one_of
+from skmil._schema import check_bags, check_lengths
 from skmil._threads import one_blas_thread, slices
-from skmil.bags import Bags, as_bags, check_bags, check_lengths
+from skmil.bags import Bags, as_bags
 
 MOST_STEPS = 2.0**53  # whole numbers up to here are float64 numbers
 

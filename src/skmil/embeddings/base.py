@@ -9,7 +9,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from skmil._cluster import map_bags
 from skmil._lazy import sample
 from skmil._random import random_key
-from skmil.bags import Bags, check_bags
+from skmil._schema import check_bags
+from skmil.bags import Bags
 
 
 class BagEmbedding(TransformerMixin, BaseEstimator, metaclass=ABCMeta):

@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.isolation import CONSTRAINTS, fit_map
-from skmil.bags import check_bags
+from skmil._schema import check_bags
 from skmil.embeddings.base import BagEmbedding
 
 

@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.statistics import bag_extremes, bag_means, bag_spreads
 from skmil._lazy import groups
-from skmil.bags import check_bags
+from skmil._schema import check_bags
 from skmil.embeddings.base import BagEmbedding
 
 

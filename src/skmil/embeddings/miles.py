@@ -8,7 +8,8 @@ from skmil._engines.pairs import resolve_gamma
 from skmil._lazy import groups, sample
 from skmil._parameters import COUNT, GAMMA, SEED
 from skmil._random import random_key
-from skmil.bags import as_bags, check_bags
+from skmil._schema import check_bags
+from skmil.bags import as_bags
 from skmil.embeddings.base import BagEmbedding
 
 

@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from skmil._lazy import groups, sample
 from skmil._parameters import COUNT, SEED
 from skmil._random import random_key
+from skmil._schema import check_bags, check_lengths
 from skmil._threads import one_blas_thread
-from skmil.bags import Bags, as_bags, check_bags, check_lengths
+from skmil.bags import Bags, as_bags
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel

@@ -19,8 +19,9 @@ from skmil._engines.statistics import bag_means
 from skmil._lazy import GROUP, groups
 from skmil._parameters import COUNT, NOT_NEGATIVE, SEED, naming, one_of
 from skmil._random import random_key
+from skmil._schema import check_lengths
 from skmil._threads import map_blocks, slices
-from skmil.bags import Bags, as_bags, check_lengths
+from skmil.bags import Bags, as_bags
 from skmil.embeddings.base import BagEmbedding, some_instances
 
 COMBINE = ("best", "cv", "all")

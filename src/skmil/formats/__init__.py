@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from skmil.bags import as_bags, check_lengths, check_weights
+from skmil._schema import check_lengths, check_weights
+from skmil.bags import as_bags
 from skmil.formats import arff, delimited, excel, lines, mat, npz, parquet
 from skmil.formats._files import GZIP, How, wrong
 

@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._parameters import COUNT, POSITIVE, SEED, check_parameters, naming, one_of
 from skmil._random import random_key
+from skmil._schema import check_bags
 from skmil._threads import slices
-from skmil.bags import Bags, as_bags, check_bags
+from skmil.bags import Bags, as_bags
 
 BLOCK = 64  # rows of a Gram matrix that are scaled at a time
 MANY, DRAWN = 1000, 300  # training bags from which ``EmpiricalMap`` draws anchors, and how many

@@ -12,7 +12,8 @@ from skmil._engines.density import Hypotheses, Search, unit_targets
 from skmil._engines.labels import label_moments, label_overlap, tent_mean
 from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
 from skmil._parameters import COUNT, ESTIMATOR, GAMMA, POSITIVE, SEED, one_of
-from skmil.bags import Bags, check_labels
+from skmil._schema import check_labels
+from skmil.bags import Bags
 from skmil.kernels.base import BagKernel, cosine, quotient
 
 __all__ = ["MarginalizedKernel", "label_overlap"]

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._cluster import blockwise
 from skmil._parameters import naming
+from skmil._schema import check_bags, check_bags_y, check_weights
 from skmil._threads import interruptible, slices
-from skmil.bags import Bags, check_bags, check_bags_y, check_weights
+from skmil.bags import Bags
 
 NEGATIONS = ("in", "non", "not", "no", "un", "im")
 LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._parameters import SEED, naming, one_of, whole
-from skmil.bags import check_bags, check_bags_y, check_weights
+from skmil._schema import check_bags, check_bags_y, check_weights
 from skmil.learners.base import BagEstimator, forwarded, positive_weights, renumber
 
 

@@ -6,8 +6,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.hausdorff import BagIndex, kth_smallest
 from skmil._parameters import CLASS_WEIGHT, COUNT, one_of, whole
+from skmil._schema import check_bags
 from skmil._threads import slices
-from skmil.bags import Bags, check_bags
+from skmil.bags import Bags
 from skmil.learners.base import BagClassifier, BagRegressor
 
 

@@ -5,7 +5,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from skmil.bags import check_bags, check_bags_y
+from skmil._schema import check_bags, check_bags_y
 from skmil.learners.base import BagEstimator, forwarded, winners
 
 

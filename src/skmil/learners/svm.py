@@ -11,7 +11,8 @@ from skmil import _state as state
 from skmil._cluster import blockwise
 from skmil._memo import is_searching, once
 from skmil._parameters import CLASS_WEIGHT, NOT_NEGATIVE, POSITIVE, SEED, SVM_ITERATIONS
-from skmil.bags import Bags, check_bags
+from skmil._schema import check_bags
+from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out

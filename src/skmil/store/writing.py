@@ -19,8 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from skmil._checks import check_names
+from skmil._schema import check_lengths
 from skmil._version import __version__
-from skmil.bags import Bags, as_bags, check_lengths
+from skmil.bags import Bags, as_bags
 from skmil.store.arrays import ArrayWriter, import_zarr
 from skmil.store.reading import FORMAT, BagStore
 

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from skmil import _state as state
 from skmil._parameters import CLASS_WEIGHT, POSITIVE, SEED
 from skmil._random import random_key
+from skmil._schema import check_bags
 from skmil._threads import slices
-from skmil.bags import Bags, check_bags
+from skmil.bags import Bags
 from skmil.learners.auto.blend import BlendKernel, blended, weigh
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import unit_targets
 from skmil._parameters import CLASS_WEIGHT, NOT_NEGATIVE, POSITIVE
-from skmil.bags import check_bags
+from skmil._schema import check_bags
 from skmil.kernels.marginalized import MarginalizedKernel
 from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier
 from skmil.learners.svm import BagSVC, BagSVR
