@@ -85,9 +85,9 @@ def test_a_box_does_not_depend_on_its_block(few):
     [
         ({"max_side": 0.5}, "need around='instances'"),
         ({"around": "instances"}, "needs method='shared'"),
-        ({"around": "all"}, "around is 'all'"),
-        ({"max_side": 2.0, **LOCAL}, "max_side is 2.0"),
-        ({"max_features": 0, **LOCAL}, "max_features is 0"),
+        ({"around": "all"}, "'around' parameter of BoxKernel"),
+        ({"max_side": 2.0, **LOCAL}, "'max_side' parameter of BoxKernel"),
+        ({"max_features": 0, **LOCAL}, "'max_features' parameter of BoxKernel"),
     ],
 )
 def test_bad_families(few, params, message):

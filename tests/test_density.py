@@ -293,5 +293,3 @@ def test_all_starts_where_they_are_few(bags):
     y = np.arange(len(bags)) % 2
     search = Search(max_starts="auto")
     assert_array_equal(search.starts(bags, y), Search(max_starts=None).starts(bags, y))
-    with pytest.raises(ValueError, match="max_starts is 'many'"):
-        Search(max_starts="many").starts(bags, y)
