@@ -12,7 +12,7 @@ def lowest(project: dict) -> list[str]:
     found = []
     while wanted:
         name, options, sign, version = re.match(
-            r"([\w.-]+)(?:\[([\w,-]+)\])? *(>=|==)? *([\w.]*)", wanted.pop()
+            r"([\w.-]+)(?:\[([\w,-]+)\])? *(>=|==)? *([\w.]*)", wanted.pop(0)
         ).groups()
         if name == "skmil":
             wanted += [need for extra in options.split(",") for need in extras[extra]]

@@ -233,7 +233,7 @@ def test_one_class_is_refused(learner):
 @pytest.mark.parametrize("learner", [DD(gamma=0.3), EMDD(gamma=0.3), DDSVM()], ids=repr)
 def test_a_weight_of_k_is_a_bag_k_times(learner, monkeypatch):
     # The median width of DD-SVM does not know weights; with one width for both, nothing else differs.
-    monkeypatch.setattr("skmil.learners.density.ddsvm.resolve_gamma", lambda gamma, bags: 0.3)
+    monkeypatch.setattr("skmil.learners.density.ddsvm.resolve_gamma", lambda *given: 0.3)
     X, y = planted(3, 2, seed=0, n=16)
     w = np.random.default_rng(0).integers(1, 4, len(y))
     repeated = [X[i] for i in np.repeat(np.arange(len(y)), w)]
