@@ -86,7 +86,7 @@ def test_blocks_and_threads(bags, monkeypatch):
 def test_constant_data_and_few_instances():
     Z = FisherEmbedding(5, random_state=0).fit_transform([[[1.0, 2.0]], [[1.0, 3.0]]])
     assert Z.shape == (2, 2 + 2 * 2 * 2) and np.isfinite(Z).all()
-    same = FisherEmbedding(1).fit_transform(np.ones((4, 2)))
+    same = FisherEmbedding(1).fit_transform(np.ones((4, 1, 2)))
     assert np.isfinite(same).all()
 
 

@@ -139,7 +139,9 @@ class TestClassifiers:
         assert len(cross_val_score(clone(learner), list(X), y, cv=2)) == 2
         train, test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
         assert isinstance(train, Bags) and len(test) == len(y_test)
-        search = GridSearchCV(clone(learner), {"class_weight": [None, "balanced"]}, cv=2)
+        name = "estimator__class_weight" if "estimator" in learner.get_params() else "class_weight"
+        name = "class_weight" if "class_weight" in learner.get_params() else name
+        search = GridSearchCV(clone(learner), {name: [None, "balanced"]}, cv=2)
         assert search.fit(train, y_train).score(test, y_test) > 0.3
 
     def test_pickle(self, learner, toy):

@@ -1,5 +1,6 @@
 """Bags: the container of this library, valid once it exists."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
@@ -260,7 +261,10 @@ class Bags:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __array__(self, *args, **options):
+    def __array__(self, dtype=None, copy=None):
+        """Bags of one instance each are a table; others are not."""
+        if len(self) == self.offsets[-1] and not self.is_sparse:
+            return np.array(self.instances, dtype=dtype)
         raise TypeError(
             "bags are no table, so what works on tables cannot take them: lift a scikit-learn transformer "
             "to bags with skmil.preprocessing.ForInstances(transformer) or use BagScaler; put an embedding "
@@ -381,7 +385,11 @@ def _rows_as_bags(X, missing: bool) -> Bags:
     names = _get_feature_names(X)
     options: dict[str, Any] = {"accept_sparse": "csr", "order": "C", "ensure_all_finite": False}
     try:
-        X = check_array(X, input_name="X", dtype=[np.float64, np.float32], **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            X = check_array(X, input_name="X", dtype=[np.float64, np.float32], **options)
+    except np.exceptions.ComplexWarning:
+        raise ValueError("Complex data not supported") from None
     except OverflowError as error:
         raise ValueError(f"the table holds a number that is too large: {error}") from None
     return Bags(X, np.arange(X.shape[0] + 1), feature_names=names, missing=missing)

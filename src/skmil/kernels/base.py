@@ -324,10 +324,10 @@ class EmpiricalMap(_Derived):
         return self._part("kernel")._gram(A, self.anchors_)
 
     def _gram(self, A, B):
-        check_is_fitted(self)
+        check_is_fitted(self, "anchors_")
         phi = self._map(A)
         return phi @ (phi if A is B else self._map(B)).T
 
     def _diag(self, A):
-        check_is_fitted(self)
+        check_is_fitted(self, "anchors_")
         return np.square(self._map(A)).sum(axis=1)
