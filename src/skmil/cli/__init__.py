@@ -1,4 +1,4 @@
-"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain``."""
+"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain|search``."""
 
 import os
 import sys
@@ -16,6 +16,7 @@ VERBS = {
     "fit": "Fit a method on all bags or things and write the model; `skmil predict` reads it.",
     "predict": "Predict the label of each bag: id, prediction and decision value, as CSV.",
     "explain": "Say which instances speak for the prediction of a bag, and which against it.",
+    "search": "Find things like these: a page on this machine that learns from what you mark.",
     "methods": "List all methods: paper, tasks, what they assume.",
     "data": "Describe a data set, or list those that are known by name.",
     "convert": "Write bags, or things as bags, in the format that the new name's ending says.",

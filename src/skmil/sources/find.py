@@ -58,7 +58,7 @@ def kind_of(path) -> str | None:
     path = Path(path)
     with open(path, "rb") as file:
         start = file.read(4096)
-    if _PICTURE.match(start):
+    if is_picture(start):
         return "images"
     ending = path.suffix.lower()
     text = start.decode("latin-1")
@@ -75,6 +75,11 @@ def kind_of(path) -> str | None:
     if _FASTA.match(text):
         return "sequences"
     return by_name or ("texts" if _is_text(start) else None)
+
+
+def is_picture(data: bytes) -> bool:
+    """Whether bytes begin as a picture of a kind that is read here does."""
+    return _PICTURE.match(data) is not None
 
 
 def find_things(path, kind: str | None = None, labels=None, label: str | None = None) -> Found | None:
