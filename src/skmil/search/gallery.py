@@ -106,8 +106,16 @@ def _over_pixels(places: np.ndarray, strength: np.ndarray) -> np.ndarray:
 def _colours(strength: np.ndarray) -> np.ndarray:
     light = np.empty((*strength.shape, 4), dtype=np.uint8)
     light[..., :3] = np.where((strength >= 0)[..., None], np.array(_FOR), np.array(_AGAINST))
-    light[..., 3] = np.rint(190 * np.abs(strength) ** 1.5)
+    light[..., 3] = np.rint(90 * np.abs(strength))
+    light[_edges(strength > 0.5), 3] = 255
     return light
+
+
+def _edges(strong: np.ndarray) -> np.ndarray:
+    """Pixels of a mask that touch its outside: they draw a line around what carried a match."""
+    inner = np.pad(strong, 2, mode="edge")
+    all_round = [inner[2:-2, :-4], inner[2:-2, 4:], inner[:-4, 2:-2], inner[4:, 2:-2]]
+    return strong & ~np.logical_and.reduce(all_round)
 
 
 def _png(pixels: np.ndarray) -> bytes:

@@ -331,6 +331,7 @@ def serve(
             bound.bind((host, port))
         except OSError as error:
             raise ValueError(f"{host}:{port}: {error.strerror}; name another port with --port") from None
+        bound.listen()  # so that a browser that is told the address waits instead of being refused
         port = bound.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         hosts = [f"{h}:{port}" for h in ("127.0.0.1", "localhost", "[::1]", shown)]
