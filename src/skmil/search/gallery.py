@@ -13,6 +13,7 @@ from skmil.sources.cache import DiskCache, decode, encode
 SIDE = 320  # pixels of the longer side of a small picture
 LEVELS = 9  # shades of one colour
 _FOR, _AGAINST = (35, 97, 143), (194, 84, 47)  # as in the pages of `skmil explain`
+_LINE = (140, 200, 245)  # seen on dark and on bright pictures
 _TEXT = 320  # letters on a card
 _PARTS = 3  # parts named on a card
 
@@ -107,7 +108,7 @@ def _colours(strength: np.ndarray) -> np.ndarray:
     light = np.empty((*strength.shape, 4), dtype=np.uint8)
     light[..., :3] = np.where((strength >= 0)[..., None], np.array(_FOR), np.array(_AGAINST))
     light[..., 3] = np.rint(90 * np.abs(strength))
-    light[_edges(strength > 0.5), 3] = 255
+    light[_edges(strength > 0.5)] = (*_LINE, 255)
     return light
 
 
