@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 import struct
+import threading
 import time
 import zlib
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import skmil
 from skmil.cli import main
 from skmil.datasets.pictures import paint
 from skmil.formats import write_bags
@@ -92,7 +94,7 @@ class Client:
 
 def open_client(folder, **options):
     index = Index(folder)
-    server = Server(index, index.open(), **({"learner": "MI-Kernel", "patience": 20.0} | options))
+    server = Server(index, index.open(), **({"learner": "MI-Kernel", "patience": 200.0} | options))
     found = Client(make_app(server, [HOST]), OWN)
     found.server = server
     return found
@@ -200,7 +202,7 @@ def test_a_thing_that_became_a_link_is_not_shown(folder, tmp_path):
     assert client.get(f"/thing/{thing}/picture").status_code == 404
 
 
-def test_texts_sequences_and_bags_can_be_searched(tmp_path):
+def test_texts_sequences_bags_and_stores_can_be_searched(tmp_path):
     texts = tmp_path / "texts"
     texts.mkdir()
     for k in range(6):
@@ -211,7 +213,9 @@ def test_texts_sequences_and_bags_can_be_searched(tmp_path):
     bags = tmp_path / "bags.csv"
     rng = np.random.default_rng(0)
     write_bags(bags, [rng.normal(k % 2 * 4, 1, (3, 2)) for k in range(8)], None)
-    for path in (texts, fasta, bags):
+    store = tmp_path / "bags.zarr"
+    skmil.write_bags(store, [rng.normal(k % 2 * 4, 1, (3, 2)) for k in range(8)])
+    for path in (texts, fasta, bags, store):
         client = open_client(path)
         things = ranking(client)["things"]
         mark(client, things[1]["id"], "y")
@@ -224,7 +228,7 @@ def test_texts_sequences_and_bags_can_be_searched(tmp_path):
         ).json()
         assert any(level for _, level in shown[things[1]["id"]]["pieces"]), path
         assert client.get(f"/thing/{things[1]['id']}/why").status_code == 200
-    assert (tmp_path / ".bags.csv.skmil").is_dir()
+    assert (tmp_path / ".bags.csv.skmil").is_dir() and (tmp_path / ".bags.zarr.skmil").is_dir()
 
 
 # Marks.
@@ -351,6 +355,46 @@ def test_a_ranking_does_not_depend_on_when_one_looks(folder):
     jobs = [Ranker(collection).start("s", marks, "MI-Kernel") for _ in range(2)]
     assert all(job.done.wait(60) for job in jobs)
     assert np.array_equal(jobs[0].scores, jobs[1].scores)
+
+
+def test_columns_of_the_gram_matrix_are_kept_on_disk(folder, monkeypatch):
+    from skmil.kernels import SetKernel
+
+    client = open_client(folder)
+    teach(client)
+    before = ranking(client)
+    again = open_client(folder)
+    monkeypatch.setattr(SetKernel, "__call__", None)  # similarity is not computed again
+    mark(again, again.server.collection.ids[0], "u")
+    assert again.server.ranker._prior(again.server.searches.marks("first search")).shape == (13,)
+    monkeypatch.undo()
+    assert ranking(open_client(folder))["things"] == before["things"]
+    (folder / "new.png").write_bytes(png("mountain", 4))
+    open_client(folder)
+    assert len(list((folder / ".skmil" / "columns").iterdir())) == 1
+
+
+def test_two_tabs_may_learn_in_two_ways(client):
+    teach(client)
+    versions = [ranking(client, learner=m)["version"] for m in ("MI-Kernel", "MILES", "MI-Kernel", "MILES")]
+    assert versions[:2] == versions[2:] and versions[0] != versions[1]
+
+
+def test_shades_follow_the_model_once_it_is_there(client, monkeypatch):
+    from skmil.search import ranking as module
+
+    gate = threading.Event()
+    real = module.method
+    monkeypatch.setattr(module, "method", lambda name: gate.wait(60) and real(name))
+    client.server.patience = 0.01
+    known = teach(client)
+    first = ranking(client)
+    query = {"version": first["version"], "ids": known["sunset 3.png"]}
+    assert client.get("/api/support", params=query).json()[known["sunset 3.png"]]["by"] == "similarity"
+    gate.set()
+    client.server.patience = 60
+    assert ranking(client)["done"]
+    assert client.get("/api/support", params=query).json()[known["sunset 3.png"]]["by"] == "model"
 
 
 def test_regions_are_shaded(client):

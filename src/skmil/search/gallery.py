@@ -1,6 +1,7 @@
 """What the page shows of a thing: a small picture with its regions shaded, or pieces of text."""
 
 import io
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,7 @@ class Gallery:
 
     def __init__(self, folder):
         self._kept = DiskCache(Path(folder) / "views")
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._kept.close()
+        weakref.finalize(self, self._kept.close)
 
     def picture(self, c: Collection, i: int) -> tuple[bytes, str] | None:
         """A small picture and its kind; ``None`` where things are no pictures."""

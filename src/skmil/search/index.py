@@ -19,6 +19,7 @@ from skmil.formats._files import replacing
 from skmil.sources import BagSource, Failure, Thing
 from skmil.sources.cache import fingerprint
 from skmil.sources.find import SOURCES, find_things
+from skmil.store import open_bags
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,10 @@ class Index:
 
     Parameters
     ----------
-    path : folder or file of things, or a file of bags
+    path : folder or file of things, or bags in a file or a store
     kind : of the things, told from their content where ``None``
     options : parameters of the source
-    folder : where to keep the index; ``.skmil`` inside a folder, ``.NAME.skmil`` beside a file
+    folder : where to keep the index; ``.skmil`` inside a folder, ``.NAME.skmil`` beside a file or store
 
     Examples
     --------
@@ -106,9 +107,8 @@ class Index:
         self.path = Path(path)
         if not self.path.exists():
             raise ValueError(f"{path}: no such file or folder")
-        beside = (
-            self.path / ".skmil" if self.path.is_dir() else self.path.with_name(f".{self.path.name}.skmil")
-        )
+        inside = self.path.is_dir() and not _is_store(self.path)
+        beside = self.path / ".skmil" if inside else self.path.with_name(f".{self.path.name}.skmil")
         self.folder = beside if folder is None else Path(folder)
         self.kind, self.options = kind, options or {}
         self.changes = Changes()
@@ -117,7 +117,7 @@ class Index:
     def open(self) -> Collection:
         """The collection as it is now; writes what changed."""
         self._make_folder()
-        found = find_things(self.path, self.kind)
+        found = None if _is_store(self.path) else find_things(self.path, self.kind)
         if found is None:
             return self._of_bags()
         root = self.path if self.path.is_dir() else self.path.parent
@@ -158,10 +158,12 @@ class Index:
     def _of_bags(self) -> Collection:
         if self.options:
             raise ValueError(f"{self.path}: holds bags, so that source__ does not apply")
-        bags = read_bags(self.path, labels=False).data
+        if _is_store(self.path):
+            bags = open_bags(self.path).load()
+        else:
+            bags = read_bags(self.path, labels=False).data
         things = _named_once(Thing(None, str(i)) for i in bags.ids)
-        stamp = _stamp(Thing(self.path, ""))
-        return Collection("bags", self.path.parent, None, things, bags, [stamp] * len(things))
+        return Collection("bags", self.path.parent, None, things, bags, [""] * len(things))
 
     def _unchanged(self, kept, kind, root, source, things, stamps) -> Collection | None:
         """The collection from the index alone, where nothing is new and the source learns nothing."""
@@ -253,6 +255,10 @@ def _id(name: str) -> str:
 
 def _is_safe(thing: Thing, root: Path) -> bool:
     return not isinstance(thing.content, Path) or _inside(thing.content, root)
+
+
+def _is_store(path: Path) -> bool:
+    return path.suffix == ".zarr" or (path / "zarr.json").is_file()
 
 
 def _inside(path: Path, root: Path) -> bool:

@@ -41,13 +41,17 @@ class Job:
     error: str | None = None
     stopped: bool = False
     done: threading.Event = field(default_factory=threading.Event)
-    support: dict[int, np.ndarray] = field(default_factory=dict)
+    support: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict)
 
     def order(self) -> np.ndarray:
         """Numbers of things, the best first: scored ones, then the others by similarity."""
         scored = ~np.isnan(self.scores)
         values = np.where(scored, self.scores, -np.inf)
         return np.lexsort((np.arange(len(values)), -self.prior, -values))
+
+    def support_of(self, i: int) -> np.ndarray | None:
+        """What each part of a thing says for it, as far as that was worked out."""
+        return self.support.get((i, self.model is not None))
 
     @property
     def scored(self) -> int:
@@ -62,6 +66,7 @@ class Ranker:
     ----------
     collection : Collection
     example : function from the id of a person's own example to its bag
+    folder : of the index, where columns of the Gram matrix are kept; only in memory where ``None``
 
     Notes
     -----
@@ -71,11 +76,11 @@ class Ranker:
     an answer as early as a fast one, and more of its own the next time one looks.
     """
 
-    def __init__(self, collection: Collection, example=None):
+    def __init__(self, collection: Collection, example=None, folder=None):
         self.collection = collection
-        self.similarity = Similarity(collection.bags)
+        self.similarity = Similarity(collection.bags, folder)
         self._example = example
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[tuple[str, str], Job] = {}  # two tabs may learn in two ways
         self._lock = threading.Lock()
 
     def start(self, search: str, marks: dict[str, str], learner: str) -> Job:
@@ -84,7 +89,7 @@ class Ranker:
         both = len(set(used.values())) == 2
         key = (tuple(sorted(used.items())), learner if both else None)
         with self._lock:
-            job = self._jobs.get(search)
+            job = self._jobs.get((search, learner))
             if job is not None and job.key == key and job.error is None:
                 return job
             if job is not None:
@@ -92,7 +97,7 @@ class Ranker:
             blank = np.full(len(self.collection), np.nan)
             version = f"{time.time_ns():x}"
             job = Job(key, version, used, self._prior(used), learner if both else None, blank)
-            self._jobs[search] = job
+            self._jobs[search, learner] = job
         if both:
             threading.Thread(target=self._run, args=(job,), daemon=True).start()
         else:
@@ -101,7 +106,7 @@ class Ranker:
 
     def current(self, version: str) -> Job | None:
         """The ranking of this version, if it is still one of the latest."""
-        return next((j for j in self._jobs.values() if j.version == version), None)
+        return next((j for j in list(self._jobs.values()) if j.version == version), None)
 
     def order(self, job: Job, show: str = "best") -> np.ndarray:
         """Numbers of things in the order that was asked for (one of ``SHOWS``)."""
@@ -118,17 +123,18 @@ class Ranker:
 
     def explain(self, job: Job, rows: list[int]) -> None:
         """Work out, and keep in the ranking, what each part of some things says for them being wanted."""
-        missing = [i for i in rows if i not in job.support]
+        learned = job.model is not None  # until then similarity shades, and is replaced later
+        missing = [i for i in rows if (i, learned) not in job.support]
         if not missing or not job.marks:
             return
         bags = self.collection.bags[np.array(missing)]
-        if job.model is not None:
+        if learned:
             found = job.model.score_instances(bags)  # type: ignore[attr-defined]
         else:
             wanted = [k for k, v in job.marks.items() if v == WANTED]
             found = self.similarity.shares(bags, self._bags(wanted or list(job.marks)))
             found = found if wanted else [-f for f in found]
-        job.support |= dict(zip(missing, map(np.asarray, found), strict=True))
+        job.support |= {(i, learned): np.asarray(f) for i, f in zip(missing, found, strict=True)}
 
     def fitted(self, job: Job) -> BagPipeline:
         """The learned model with its source, as ``skmil fit`` writes it."""

@@ -70,7 +70,7 @@ class Server:
 
     def _use(self, collection: Collection) -> None:
         self._examples: dict[str, object] = {}
-        self.ranker = Ranker(collection, self._example)
+        self.ranker = Ranker(collection, self._example, self.index.folder)
 
     @property
     def collection(self) -> Collection:
@@ -193,17 +193,19 @@ class _Routes:
         rows = [c.row[x] for x in request.query_params.get("ids", "").split(",")[:MOST] if x in c.row]
         if job is not None:
             s.ranker.explain(job, rows)
-        known = {} if job is None else job.support
-        return {c.ids[i]: self._shown(c, i, known.get(i)) for i in rows}
+        return {c.ids[i]: self._shown(c, i, job) for i in rows}
 
-    def _shown(self, c: Collection, i: int, support) -> dict:
+    def _shown(self, c: Collection, i: int, job: Job | None) -> dict:
+        support = None if job is None else job.support_of(i)
         try:
             if c.kind != "bags" and not c.readable(i):
                 return {"shaded": False, "pieces": [["this file is gone", 0]]}
             pieces = self.server.gallery.pieces(c, i, support)
         except ValueError:
             return {"shaded": False, "pieces": [["this file has changed: look for new files", 0]]}
-        return {"shaded": support is not None and c.kind == "images", "pieces": pieces}
+        shaded = support is not None and c.kind == "images"
+        by = "model" if job is not None and job.model is not None else "similarity"
+        return {"shaded": shaded, "by": by, "pieces": pieces}
 
     def picture(self, request, body):
         ranker, i = self.server.row(request)
@@ -218,10 +220,11 @@ class _Routes:
         if job is None or ranker.collection.kind != "images":
             raise HTTPException(404, "this ranking is gone")
         ranker.explain(job, [i])
-        if i not in job.support:
+        support = job.support_of(i)
+        if support is None:
             raise HTTPException(404, "nothing is marked")
         c, _ = self._readable(ranker, i)
-        return Response(self.server.gallery.shade(c, i, job.support[i]), media_type="image/png")
+        return Response(self.server.gallery.shade(c, i, support), media_type="image/png")
 
     def why(self, request, body):
         """A page about one thing, as ``skmil explain`` writes it."""

@@ -1,21 +1,29 @@
 """How alike things are: the set kernel of standardised instances, a column of the Gram matrix at a time."""
 
+import hashlib
+import shutil
 import threading
+import weakref
+from pathlib import Path
 
 import numpy as np
 
 from skmil.bags import Bags
 from skmil.kernels import SetKernel
 from skmil.preprocessing import BagScaler
-
-_KEPT = 2000  # columns in memory: 160 MB for 10,000 things
+from skmil.sources.cache import DiskCache, MemoryCache, decode, encode
 
 
 class Similarity:
-    """Columns of the Gram matrix of a collection, computed when first asked for and kept.
+    """Columns of the Gram matrix of a collection, computed when first asked for and kept on disk.
 
     Scale and width come from the whole collection, so that a column stays true from round to round. Sparse
-    bags are compared by the cosine of their means.
+    bags are compared by the cosine of their means. Columns of bags that are no more are deleted.
+
+    Parameters
+    ----------
+    bags : of the whole collection
+    folder : of the index; columns are kept in memory only where ``None``
 
     Examples
     --------
@@ -26,7 +34,7 @@ class Similarity:
     [0, 1, 2]
     """
 
-    def __init__(self, bags: Bags):
+    def __init__(self, bags: Bags, folder=None):
         self.bags = bags
         self.scaler = None if bags.is_sparse else BagScaler().fit(bags)
         if bags.is_sparse:
@@ -34,17 +42,25 @@ class Similarity:
         else:
             self.kernel = SetKernel(gamma=1.0 / bags.n_features, normalization="cosine")
         self._scaled = self._scale(bags)
-        self._columns: dict[str, np.ndarray] = {}
         self._lock = threading.Lock()
+        self._kept: MemoryCache | DiskCache = MemoryCache()
+        if folder is not None:
+            own = Path(folder) / "columns" / _digest(bags)
+            for other in own.parent.glob("*"):
+                if other != own:
+                    shutil.rmtree(other, ignore_errors=True)
+            self._kept = DiskCache(own)
+            # Not before: another thread may still rank what this belongs to.
+            weakref.finalize(self, self._kept.close)
 
     def column(self, key: str, bag: Bags) -> np.ndarray:
         """Similarity of all things to one, which is known by a key."""
         with self._lock:
-            if key not in self._columns:
-                if len(self._columns) >= _KEPT:
-                    self._columns.clear()
-                self._columns[key] = self.kernel(self._scaled, self._scale(bag)).ravel()
-            return self._columns[key]
+            found = self._kept.get(key)
+            if found is None:
+                found = encode(self.kernel(self._scaled, self._scale(bag)).ravel())
+                self._kept.put(key, found)
+            return decode(found)
 
     def shares(self, bags: Bags, to: Bags) -> list[np.ndarray]:
         """Share of each instance in the mean similarity of its bag to some others."""
@@ -52,3 +68,13 @@ class Similarity:
 
     def _scale(self, bags: Bags) -> Bags:
         return bags if self.scaler is None else self.scaler.transform(bags)
+
+
+def _digest(bags: Bags) -> str:
+    """A name for bags by their content."""
+    table = bags.instances
+    arrays = [table.data, table.indices, table.indptr] if bags.is_sparse else [table]
+    digest = hashlib.blake2b(digest_size=10)
+    for array in (*arrays, bags.offsets):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -72,7 +72,7 @@ function fill(id, what, version) {
   }));
   const shade = card.querySelector(".shade");
   shade.hidden = !(what.shaded && at("shades").checked);
-  if (!shade.hidden) shade.src = `/thing/${id}/shade?version=${version}`;
+  if (!shade.hidden) shade.src = `/thing/${id}/shade?version=${version}&by=${what.by}`;
 }
 
 function draw() {
