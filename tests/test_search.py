@@ -231,6 +231,36 @@ def test_texts_sequences_bags_and_stores_can_be_searched(tmp_path):
     assert (tmp_path / ".bags.csv.skmil").is_dir() and (tmp_path / ".bags.zarr.skmil").is_dir()
 
 
+def test_molecules_are_drawn(tmp_path):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    table = tmp_path / "molecules.csv"
+    table.write_text("smiles,name\nCCO,a\nCCCO,b\nc1ccccc1,c\nc1ccccc1C,d\n")
+    client = open_client(table)
+    known = ids(client)
+    mark(client, known["c"], "y")
+    mark(client, known["a"], "n")
+    told = ranking(client)
+    assert told["error"] is None and [t["name"] for t in told["things"]][:2] == ["c", "d"]
+    drawn = client.get(f"/thing/{known['d']}/picture")
+    assert drawn.headers["content-type"] == "image/svg+xml" and b"<svg" in drawn.content
+    shown = client.get("/api/support", params={"version": told["version"], "ids": known["d"]}).json()
+    assert "conformer" in shown[known["d"]]["pieces"][0][0]
+    assert client.post("/api/example", content=png()).status_code == 409
+
+
+def test_tiles_are_shaded_where_they_overlap(folder):
+    index = Index(folder, options={"cut": "tiles", "tile": 16})
+    server = Server(index, index.open(), "MI-Kernel", 200.0)
+    client = Client(make_app(server, [HOST]), OWN)
+    client.server = server
+    known = teach(client)
+    query = {"version": ranking(client)["version"]}
+    shade = client.get(f"/thing/{known['sunset 3.png']}/shade", params=query)
+    assert Image.open(io.BytesIO(shade.content)).size == (64, 48)
+    with pytest.raises(ValueError, match="no parameter source__colour"):
+        Index(folder, options={"colour": 1}).open()
+
+
 # Marks.
 
 
@@ -265,6 +295,17 @@ def test_a_mark_that_was_cut_short_by_a_crash_loses_no_other(tmp_path):
         f.write(b'{"thing": "b", "na')
     searches.mark("one", "c", "c", "n")
     assert searches.marks("one") == {"a": "wanted", "c": "not wanted"}
+
+
+def test_a_search_whose_beginning_was_cut_short_begins_again(tmp_path):
+    searches = Searches(tmp_path)
+    searches.create("one")
+    (file,) = (tmp_path / "searches").glob("*.jsonl")
+    file.write_bytes(b'{"sear')
+    assert searches.names() == []
+    searches.create("one")
+    searches.mark("one", "a", "a", "y")
+    assert searches.names() == ["one"] and searches.marks("one") == {"a": "wanted"}
 
 
 def test_searches_have_names_of_any_kind(client):

@@ -104,6 +104,12 @@ class Ranker:
             job.done.set()
         return job
 
+    def stop(self) -> None:
+        """Let no ranking go on: the collection is another one now."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.stopped = True
+
     def current(self, version: str) -> Job | None:
         """The ranking of this version, if it is still one of the latest."""
         return next((j for j in list(self._jobs.values()) if j.version == version), None)

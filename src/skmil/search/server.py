@@ -80,7 +80,9 @@ class Server:
     def refresh(self) -> str:
         """Look at the files again."""
         with self._refreshing:
-            self._use(self.index.open())
+            found, old = self.index.open(), self.ranker
+            self._use(found)
+            old.stop()
         return str(self.index.changes)
 
     def job(self, request: Request) -> Job:

@@ -60,10 +60,10 @@ class Searches:
 
     def create(self, name: str) -> None:
         """Begin a search; one that is there stays as it is."""
-        path = self._path(name)
-        if not path.exists():
+        path, there = self._path(name), self.names()
+        if name not in there:
             self.folder.mkdir(parents=True, exist_ok=True)
-            Journal(path).append([{"search": name, "number": len(self.names()) + 1}])
+            Journal(path).append([{"search": name, "number": len(there) + 1}])
 
     def mark(self, search: str, thing: str, name: str, mark: str, tab: str = "") -> None:
         """Say that a thing is wanted (y), is not (n), or take that back (u); on disk when this returns."""

@@ -129,7 +129,8 @@ def _in_folder(folder: Path, kind: str | None) -> Found:
             held = _in_file(p, kind, None)[0]
         things += held
         groups += [p.relative_to(folder).parts[0] if p.parent != folder else None] * len(held)
-    ignored = tuple(str(p.relative_to(folder)) for p in files if p not in set(chosen))
+    taken = set(chosen)
+    ignored = tuple(str(p.relative_to(folder)) for p in files if p not in taken)
     labels = None if None in groups or len(set(groups)) < 2 else np.array(groups)
     return Found(kind, things, labels, ignored)
 
