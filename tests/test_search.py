@@ -227,6 +227,8 @@ def test_texts_sequences_bags_and_stores_can_be_searched(tmp_path):
             "/api/support", params={"version": told["version"], "ids": things[1]["id"]}
         ).json()
         assert any(level for _, level in shown[things[1]["id"]]["pieces"]), path
+        levels = [level for _, level in shown[things[1]["id"]]["pieces"]]
+        assert path is not texts or levels[0] == max(levels)  # the strongest passage comes first
         assert client.get(f"/thing/{things[1]['id']}/why").status_code == 200
     assert (tmp_path / ".bags.csv.skmil").is_dir() and (tmp_path / ".bags.zarr.skmil").is_dir()
 

@@ -14,7 +14,9 @@ from skmil.sources.find import SOURCES
 
 
 def search(
-    collection: Annotated[Path, typer.Argument(help="A folder or file of things, or a file of bags.")],
+    collection: Annotated[
+        Path, typer.Argument(help="A folder or file of things, or bags in a file or a .zarr.")
+    ],
     name: Name = "auto",
     port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.", min=0, max=65535)] = 0,
     host: Annotated[

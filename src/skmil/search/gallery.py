@@ -15,7 +15,7 @@ SIDE = 320  # pixels of the longer side of a small picture
 LEVELS = 9  # shades of one colour
 _FOR, _AGAINST = (35, 97, 143), (194, 84, 47)  # as in the pages of `skmil explain`
 _LINE = (140, 200, 245)  # seen on dark and on bright pictures
-_TEXT = 320  # letters on a card
+_TEXT = 260  # letters on a card
 _PARTS = 3  # parts named on a card
 
 
@@ -143,7 +143,7 @@ def _passages(parts: Spans, strength: np.ndarray | None) -> list[tuple[str, int]
     """How the text begins, or the passages that speak most for it."""
     if strength is None:
         return [(" ".join(parts.text[: 4 * _TEXT].split())[:_TEXT], 0)]
-    best = np.sort(np.argsort(-strength, kind="stable")[:2])
+    best = np.argsort(-strength, kind="stable")[:2]
     each = _TEXT // len(best)
     texts = [" ".join(parts.text[a:b].split())[:each] for a, b in parts.spans[best].tolist()]
     return [p for t, k in zip(texts, best, strict=True) for p in ((t, _level(strength[k])), (" … ", 0))]
