@@ -49,6 +49,8 @@ def _as_numbers(values, where: str) -> np.ndarray:
         if array.dtype.kind == "c":
             raise ValueError("Complex data not supported")
         refuse_text(array, where)
+        if array.dtype == object and any(np.iscomplexobj(v) for v in array.flat):
+            raise ValueError("Complex data not supported")
         return array if array.dtype.kind in "fiu" else array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{where} is not a table of numbers: {error}") from None

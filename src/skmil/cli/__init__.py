@@ -1,4 +1,4 @@
-"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain|show``."""
+"""The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain|show|search``."""
 
 import os
 import sys
@@ -17,6 +17,7 @@ VERBS = {
     "predict": "Predict the label of each bag: id, prediction and decision value, as CSV.",
     "explain": "Say which instances speak for the prediction of a bag, and which against it.",
     "show": "Print what a model holds: method, classes, features, training bags, version.",
+    "search": "Find things like these: a page on this machine that learns from what you mark.",
     "methods": "List all methods: paper, tasks, what they assume.",
     "data": "Describe a data set, or list those that are known by name.",
     "convert": "Write bags, or things as bags, in the format that the new name's ending says.",

@@ -120,7 +120,7 @@ def _kept(things: list, source: BagSource) -> list:
 
 def _read(function, source: BagSource, things: list, kind: str):
     """Bags of things under a progress bar; what a source leaves out is said in one line."""
-    with _bar(kind), warnings.catch_warnings():
+    with reading(kind), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r".* things were left out")
         bags = function(things)
     if source.failures_:
@@ -140,7 +140,7 @@ def _remembering(source: BagSource) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(kind: str) -> Iterator[None]:
+def reading(kind: str) -> Iterator[None]:
     """A progress bar while things are read."""
     console = Console(stderr=True)
     with Progress(

@@ -10,6 +10,7 @@ import typer
 from skmil._folds import task_of
 from skmil.cli import new_app
 from skmil.cli.bench import bench
+from skmil.cli.find import search
 from skmil.cli.learn import explain, fit, predict
 from skmil.cli.models import show
 from skmil.cli.options import Data, Name, Reading, Settings, reads
@@ -37,7 +38,7 @@ app = new_app()
 PICTURES = (".png", ".svg", ".pdf")
 
 
-for verb in (bench, fit, predict, explain, show):
+for verb in (bench, fit, predict, explain, show, search):
     app.command()(verb)
 
 

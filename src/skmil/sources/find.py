@@ -58,7 +58,7 @@ def kind_of(path) -> str | None:
     path = Path(path)
     with open(path, "rb") as file:
         start = file.read(4096)
-    if _PICTURE.match(start):
+    if is_picture(start):
         return "images"
     ending = path.suffix.lower()
     text = start.decode("latin-1")
@@ -75,6 +75,11 @@ def kind_of(path) -> str | None:
     if _FASTA.match(text):
         return "sequences"
     return by_name or ("texts" if _is_text(start) else None)
+
+
+def is_picture(data: bytes) -> bool:
+    """Whether bytes begin as a picture of a kind that is read here does."""
+    return _PICTURE.match(data) is not None
 
 
 def find_things(path, kind: str | None = None, labels=None, label: str | None = None) -> Found | None:
@@ -124,7 +129,8 @@ def _in_folder(folder: Path, kind: str | None) -> Found:
             held = _in_file(p, kind, None)[0]
         things += held
         groups += [p.relative_to(folder).parts[0] if p.parent != folder else None] * len(held)
-    ignored = tuple(str(p.relative_to(folder)) for p in files if p not in set(chosen))
+    taken = set(chosen)
+    ignored = tuple(str(p.relative_to(folder)) for p in files if p not in taken)
     labels = None if None in groups or len(set(groups)) < 2 else np.array(groups)
     return Found(kind, things, labels, ignored)
 

@@ -1,0 +1,74 @@
+"""The verb ``search``: a page that finds things like the marked ones."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skmil.cli.options import Name, Settings
+from skmil.cli.support import err, out, settings
+from skmil.cli.things import only_source, reading
+from skmil.registry import find, methods
+from skmil.sources.find import SOURCES
+
+
+def search(
+    collection: Annotated[
+        Path, typer.Argument(help="A folder or file of things, or bags in a file or a .zarr.")
+    ],
+    name: Name = "auto",
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.", min=0, max=65535)] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address to answer on; other machines reach others.")
+    ] = "127.0.0.1",
+    allow: Annotated[
+        list[str] | None, typer.Option(help="A Host (NAME:PORT) to answer to; repeatable.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    index: Annotated[
+        Path | None, typer.Option(help="Where to keep the index; beside the collection.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help=f"What things are: {', '.join(SOURCES)}; told from the content.")
+    ] = None,
+    set_: Settings = None,
+) -> None:
+    """Find things like these: a page on this machine that learns from what you mark.
+
+    Marks are kept beside the collection; Ctrl-C ends the page and loses none.
+    """
+    if name not in methods("classification"):
+        find(name)
+        raise ValueError(f"{name} has no form for classification")
+    try:
+        from skmil.search.server import Server, serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn"):
+            raise
+        raise ImportError(f"the search page needs {error.name}: pip install 'skmil[search]'") from None
+    from skmil.search import Index
+
+    opened = Index(collection, source, only_source(settings(set_ or [])), index)
+    with reading(source or "index"):
+        found = opened.open()
+    _tell(f"{collection}: {len(found)} {found.kind}; {opened.changes}")
+    if found.failures:
+        _tell(
+            f"{len(found.failures)} left out, such as {found.failures[0].name}: {found.failures[0].reason}"
+        )
+    if opened.ignored:
+        _tell(f"{len(opened.ignored)} files left out, such as {opened.ignored[0]}")
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        _tell(f"warning: everybody who can reach {host} can see and mark this collection")
+
+    def ready(address: str) -> None:
+        out.print(address, highlight=False, soft_wrap=True)
+        if browser:
+            webbrowser.open(address)
+
+    serve(Server(opened, found, name), host, port, allow or (), ready)
+
+
+def _tell(text: str) -> None:
+    err.print(text, highlight=False, markup=False, soft_wrap=True)
