@@ -38,7 +38,7 @@ class _Density(BagEstimator):
             pooling=self._pooling,
             em=self._em,
             free=self.feature_scaling,
-            gamma=resolve_gamma(self.gamma, bags, w),
+            gamma=resolve_gamma(self.gamma, bags),
             max_starts=self.max_starts,
             max_iter=self.max_iter,
             tol=self.tol,
