@@ -26,8 +26,8 @@ from skmil.report import write_html
 from skmil.report.summary import Section, sections
 from skmil.report.text import cells, is_best, title
 
-# One method of each paper and two baselines, in this order, as far as they are registered.
-DEMO = ("k_and emp", "ALP-SVM", "ISK", "MG-ACC", "PPMM", "MI-Kernel", "Simple-MI")
+# The one for everybody, one method of each paper and two baselines, as far as they are registered.
+DEMO = ("auto", "k_and emp", "ALP-SVM", "ISK", "MG-ACC", "PPMM", "MI-Kernel", "Simple-MI")
 
 
 @reads
