@@ -284,7 +284,8 @@ class BoxKernel(BagKernel):
         if self.align is not None:
             return aligned_logs(self.align, A, B, kinds, self.grid, self._plan())
         if self.method == "shared":
-            out = self._shared(self._inside(A), self._inside(B), kinds)
+            a = self._inside(A)
+            out = self._shared(a, a if symmetric else self._inside(B), kinds)
             return out, Report({"shared": len(A) * len(B) * len(kinds)}, len(self.boxes_), np.nan)
         T = self._table(A if symmetric else Bags.concat([A, B]))
         return once(log_grams, T, len(A), symmetric, kinds, self._plan())
@@ -304,7 +305,9 @@ class BoxKernel(BagKernel):
 
     def _shared(self, a: np.ndarray, b: np.ndarray, kinds) -> dict[str, np.ndarray]:
         """Log counts from shared boxes, given the points of each bag in each box."""
-        W, V = np.sqrt(self.weights_)[:, None] * (a > 0), np.sqrt(self.weights_)[:, None] * (b > 0)
+        root = np.sqrt(self.weights_)[:, None]
+        W = root * (a > 0)
+        V = W if a is b else root * (b > 0)  # BLAS keeps W' W symmetric to the last bit, but not W' V
         out = {"and": W.T @ V}
         if "or" in kinds or "and/or" in kinds:
             out["or"] = np.square(W).sum(axis=0)[:, None] + np.square(V).sum(axis=0) - out["and"]
