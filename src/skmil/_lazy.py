@@ -1,20 +1,22 @@
 """How bags are cut into blocks, and what stands for bags that are not in memory."""
 
+from abc import ABCMeta, abstractmethod
+
 import numpy as np
 
 GROUP = 4096  # instances computed on by one call; a larger bag is a group of its own
 BLOCK_BYTES = 2**26  # instances that are read at a time
 
 
-class LazyBags:
+class LazyBags(metaclass=ABCMeta):
     """Bags that lie elsewhere and are read block by block; ``load()`` brings them all into memory.
 
     An estimator with ``_streams = True`` is given one as it is; for any other it is loaded.
     """
 
+    @abstractmethod
     def load(self):
         """All bags, in memory."""
-        raise NotImplementedError
 
 
 def groups(sizes: np.ndarray) -> list[slice]:
