@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._parameters import POSITIVE, SEED
 from skmil._random import random_key
+from skmil._threads import interruptible
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.learners.auto.parts import Part, parts_for
@@ -29,6 +30,17 @@ class Member:
     kernel: BagKernel
     factor: float  # weight over mean variance
     shift: np.ndarray  # column means of its Gram matrix
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether its kernel is a sum over the instances of a bag."""
+        return hasattr(self.kernel, "contributions") or hasattr(self.kernel, "instance_gram")
+
+    def shares(self, bags: Bags, alpha: np.ndarray) -> np.ndarray:
+        """Share of each instance in K(bags, kept bags) alpha."""
+        if hasattr(self.kernel, "contributions"):
+            return self.kernel.contributions(bags, alpha)
+        return self.kernel.instance_gram(bags, self.kernel.bags_) @ alpha
 
 
 class BlendKernel(BagKernel):
@@ -84,7 +96,7 @@ class BlendKernel(BagKernel):
     def transform(self, X):
         """K(X, training bags), up to a constant for each row, which no machine notices."""
         check_is_fitted(self)
-        return self._rows(self._check(X, tables=False), self.members_)
+        return interruptible(self._rows)(self._check(X, tables=False), self.members_)
 
     def restrict(self, rows):
         """Forget all training bags but those in ``rows``."""
@@ -104,12 +116,12 @@ class BlendKernel(BagKernel):
         scaled = self._scaled(bags)
         total = np.zeros(bags.offsets[-1])
         for m in self._sums(True):
-            total += m.factor * (m.kernel.instance_gram(scaled[m.scaling], m.kernel.bags_) @ alpha)
+            total += m.factor * m.shares(scaled[m.scaling], alpha)
         rest = leave_one_out(lambda b: self._rows(b, self._sums(False)) @ alpha, bags)
         return bags.split(total + np.concatenate(rest))
 
     def _sums(self, additive: bool) -> list[Member]:
-        return [m for m in self.members_ if hasattr(m.kernel, "instance_gram") == additive]
+        return [m for m in self.members_ if m.is_sum == additive]
 
     def _rows(self, bags: Bags, members: list[Member]) -> np.ndarray:
         """Kernel rows of some members, up to a constant for each row."""
