@@ -209,8 +209,9 @@ def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
     """The explanations of some bags; things are shown themselves."""
     parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
     told = explain_parts(fitted, bunch.data[chosen], parts)
+    last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     with replacing(path) as file:
-        file.write(page(told))
+        file.write(page(told, leaderboard=getattr(last, "leaderboard_", ())))
     out.print(f"page: {path}", highlight=False, soft_wrap=True)
 
 

@@ -57,10 +57,10 @@ class BlendKernel(BagKernel):
     the labels (one column for each class) that ridge regression on this kernel alone explains when
     each training bag is left out in turn. Without labels all parts count the same.
 
-    The parts are set kernels at three widths, isolation kernels at three sizes and the presence of instances
-    in their cells, the graph kernel, boxes that are hit and how often, and kernels on means, extremes, spreads,
-    Fisher vectors and the map of MILES. One that fails, or does not fit into the time, is left out and says
-    why in ``leaderboard_``.
+    The parts are set kernels at three widths, isolation kernels at three sizes, the presence of instances
+    in their cells, the graph kernel, boxes that are hit and how often, and kernels on means, extremes,
+    spreads, Fisher vectors and the map of MILES. One that fails, or does not fit into the time, is left out
+    and says why in ``leaderboard_``.
 
     Parameters
     ----------
