@@ -60,7 +60,7 @@ def run(table, task):
                 scores = cross_val_score(
                     model, bunch.data, bunch.target, cv=folds, scoring="accuracy", error_score="raise"
                 )
-            except (ValueError, MemoryError) as refusal:
+            except (ValueError, TypeError, MemoryError) as refusal:
                 return {"settings": found, "whole": False, "refused": str(refusal)}
             found.append([plain(settings), float(np.mean(scores))])
     return {"settings": found, "whole": True}
