@@ -61,7 +61,7 @@ class _Auto(BagEstimator):
 
 
 class AutoClassifier(_Auto, BagClassifier):
-    """The answer to "which one?": a support vector machine on a blend of kernels that suit the labels.
+    """The answer to "which one?": a support vector machine on a blend of kernels that predict the labels.
 
     Nothing needs to be chosen. The blend (``BlendKernel``) sees a bag as a whole and by its instances, at
     several scales; how much each view counts is learned from the training labels. Probabilities are
@@ -172,7 +172,7 @@ class AutoClassifier(_Auto, BagClassifier):
 
 
 class AutoRegressor(_Auto, BagRegressor):
-    """``AutoClassifier`` for targets: ridge regression on a blend of kernels that suit them.
+    """``AutoClassifier`` for targets: ridge regression on a blend of kernels that predict them.
 
     The penalty is the one of smallest error when each training bag is left out in turn.
 
