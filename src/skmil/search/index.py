@@ -60,10 +60,14 @@ class Collection:
             warnings.simplefilter("ignore")
             return self.source.transform([thing])
 
-    def readable(self, i: int) -> bool:
-        """Whether a thing is still there, inside the collection, whatever links were made since."""
-        content = self.things[i].content
-        return content is not None and (not isinstance(content, Path) or _inside(content, self.root))
+    def trouble(self, i: int) -> str | None:
+        """Why a thing cannot be shown as it was indexed, or ``None``: files change while a page is open."""
+        thing = self.things[i]
+        if not isinstance(thing.content, Path):
+            return None
+        if not _inside(thing.content, self.root):
+            return "this file is gone"
+        return None if _stamp(thing) == self.stamps[i] else "this file has changed: look for new files"
 
 
 @dataclass(frozen=True)
