@@ -19,10 +19,21 @@ def serve(
         app = make_app(server, [*_own_names(shown, port), *allow])
         if ready is not None:
             ready(f"http://{shown}:{port}/")
-        config = uvicorn.Config(
-            app, log_level="warning", server_header=False, proxy_headers=False, ws="none"
-        )
-        uvicorn.Server(config).run(sockets=[bound])
+        try:
+            uvicorn.Server(_config(app)).run(sockets=[bound])
+        finally:
+            server.ranker.stop()  # Python would wait for its threads
+
+
+def _config(app) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -48,6 +48,12 @@ class Job:
     tabs: set[str] = field(default_factory=set)
     support: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict)
 
+    def end(self) -> None:
+        """Whoever waits for it need not; its thread ends as soon as the learner looks up."""
+        self.stop[0] = 1
+        self.learned.set()
+        self.done.set()
+
     def order(self) -> np.ndarray:
         """Numbers of things, the best first: scored ones, then the others by similarity."""
         scored = ~np.isnan(self.scores)
@@ -101,17 +107,17 @@ class Ranker:
             if job is None or job.key != key or job.error is not None or job.stop[0]:
                 tabs = set() if job is None else job.tabs
                 if job is not None:
-                    job.stop[0] = 1
+                    job.end()
                 job = self._jobs[search, learner] = self._new(key, used)
                 job.tabs = tabs
             job.tabs.add(tab)
         return job
 
     def stop(self) -> None:
-        """Let no ranking go on: the collection is another one now."""
+        """Let no ranking go on: the collection is another one now, or the page is closed."""
         with self._lock:
             for job in self._jobs.values():
-                job.stop[0] = 1
+                job.end()
 
     def _leave(self, tab: str, chosen: tuple[str, str]) -> None:
         """A tab looks at another ranking now: those that nobody looks at any more need not be finished."""
@@ -119,7 +125,7 @@ class Ranker:
             if name != chosen and tab in job.tabs:
                 job.tabs.remove(tab)
                 if not job.tabs and not job.done.is_set():
-                    job.stop[0] = 1
+                    job.end()
 
     def _new(self, key: tuple, marks: dict[str, str]) -> Job:
         """A ranking by similarity, and a thread that learns where there is something to learn."""
@@ -172,6 +178,8 @@ class Ranker:
         """The learned model, which takes bags; waits for it a while."""
         if not job.learned.wait(120):
             raise ValueError("the model is still being learned; try again in a while")
+        if job.stop[0]:
+            raise ValueError("this ranking was given up for another; try again")
         if job.model is None:
             raise ValueError(job.error or "mark at least one thing as wanted and one as not wanted first")
         return job.model
