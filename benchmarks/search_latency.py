@@ -1,4 +1,4 @@
-"""Seconds to an answer for every learner of the search page: ``python benchmarks/search_latency.py OUT.md``.
+"""Seconds to an answer of every learner on the search page: ``python benchmarks/search_latency.py OUT.md``.
 
 Fifteen marks; the first answer shows what the learner has scored after 0.7 s and similarity below that, the
 last one is the learner's alone. Scoring is given up after ten seconds.

@@ -11,7 +11,7 @@ import skmil
 from skmil.formats import write_bags
 from skmil.search import Index
 from skmil.search import index as index_module
-from skmil.sources import progress
+from skmil.sources import MoleculeBags, progress
 from tests.searching import (
     HOST,
     OWN,
@@ -134,7 +134,7 @@ def test_texts_sequences_bags_and_stores_can_be_searched(tmp_path):
     assert (tmp_path / ".bags.csv.skmil").is_dir() and (tmp_path / ".bags.zarr.skmil").is_dir()
 
 
-def test_molecules_are_drawn(tmp_path):
+def test_molecules_are_drawn(tmp_path, monkeypatch):
     pytest.importorskip("rdkit", reason="molecules need rdkit")
     table = tmp_path / "molecules.csv"
     table.write_text("smiles,name\nCCO,a\nCCCO,b\nc1ccccc1,c\nc1ccccc1C,d\n")
@@ -144,6 +144,7 @@ def test_molecules_are_drawn(tmp_path):
     mark(client, known["a"], "n")
     told = ranking(client)
     assert told["error"] is None and [t["name"] for t in told["things"]][:2] == ["c", "d"]
+    monkeypatch.setattr(MoleculeBags, "_extract", None)  # to show one, its shapes are not found again
     drawn = client.get(f"/thing/{known['d']}/picture")
     assert drawn.headers["content-type"] == "image/svg+xml" and b"<svg" in drawn.content
     shown = client.get("/api/support", params={"version": told["version"], "ids": known["d"]}).json()
@@ -177,3 +178,46 @@ def test_files_that_go_while_the_page_is_open(client):
     (folder / "sunset 0.png").write_bytes(png("sunset", 0))
     client.post("/api/refresh")
     assert ranking(client)["marks"]["wanted"] == 1
+
+
+def test_a_file_that_changed_since_is_not_taken_for_what_was_indexed(client):
+    known = teach(client)
+    version = ranking(client)["version"]
+    thing = known["sunset 3.png"]
+    path = client.server.index.path / "sunset 3.png"
+    path.write_bytes(png("flower", 5, (80, 40)))
+    os.utime(path, ns=(1, 1))
+    for what in ("picture", "shade", "why"):
+        answer = client.get(f"/thing/{thing}/{what}", params={"version": version})
+        assert answer.status_code == 404 and "has changed" in answer.json()["error"], what
+    said = client.get("/api/support", params={"version": version, "ids": thing}).json()
+    assert said[thing]["pieces"] == [["this file has changed: look for new files", 0]]
+    client.post("/api/refresh")
+    assert client.get(f"/thing/{thing}/picture").status_code == 200
+
+
+def test_a_file_that_goes_while_we_look_is_no_reason_to_stop(folder, monkeypatch):
+    real = index_module._stamp
+
+    def late(thing):
+        if thing.name == "field 2.png":
+            thing.content.unlink(missing_ok=True)
+        return real(thing)
+
+    monkeypatch.setattr(index_module, "_stamp", late)
+    found = Index(folder).open()
+    assert "field 2.png" in [f.name for f in found.failures] and len(found) == 12
+
+
+def test_changed_bags_are_noticed(tmp_path):
+    path = tmp_path / "bags.csv"
+    rng = np.random.default_rng(0)
+    bags = [rng.normal(size=(3, 2)) for _ in range(5)]
+    write_bags(path, bags, None)
+    index = Index(path)
+    index.open()
+    assert str(index.changes) == "5 new, 0 changed, 0 deleted"
+    bags[2] = bags[2] + 1.0
+    write_bags(path, bags[:4], None)
+    index.open()
+    assert str(index.changes) == "0 new, 1 changed, 1 deleted"

@@ -3,12 +3,15 @@
 import io
 import threading
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from skmil._threads import map_blocks, n_threads, stop_flag
 from skmil.search import Index, Ranker
+from skmil.search import ranking as ranking_module
 from tests.searching import ids, mark, open_client, png, ranking, teach
 
 
@@ -136,6 +139,76 @@ def test_regions_are_shaded(client):
     over, under = (Image.open(io.BytesIO(r.content)) for r in (shade, picture))
     assert over.size == under.size and over.mode == "RGBA"
     assert len(np.unique(np.asarray(over).reshape(-1, 4), axis=0)) > 1
+    assert (np.asarray(over)[..., 3] == 255).any()  # a line around what carried the match
     assert client.get(f"/thing/{thing}/shade", params={"version": "old"}).status_code == 404
     why = client.get(f"/thing/{thing}/why")
     assert "predicted" in why.text and "frame-ancestors 'none'" in why.headers["content-security-policy"]
+
+
+class Waiting:
+    """A learner that learns until it is told to stop."""
+
+    begun: ClassVar[list] = []
+
+    def fit(self, bags, y):
+        self.flag, self.n_threads = stop_flag(), n_threads()
+        self.begun.append(self)
+        map_blocks(lambda b: time.sleep(0.01), range(6000))
+
+
+@pytest.fixture
+def waiting(monkeypatch):
+    monkeypatch.setattr(ranking_module, "method", lambda name: Waiting())
+    monkeypatch.setattr(Waiting, "begun", [])
+    return Waiting.begun
+
+
+def begun(waiting, n):
+    end = time.monotonic() + 30
+    while len(waiting) < n and time.monotonic() < end:
+        time.sleep(0.01)
+    return waiting
+
+
+def two_marks(collection):
+    return {collection.ids[0]: "wanted", collection.ids[-1]: "not wanted"}
+
+
+def test_a_ranking_uses_the_threads_that_it_may(folder, waiting):
+    ranker = Ranker(Index(folder).open(), n_threads=3)
+    job = ranker.start("s", two_marks(ranker.collection), "MILES")
+    assert begun(waiting, 1)[0].n_threads == 3
+    ranker.stop()
+    assert job.done.wait(20)
+
+
+def test_what_no_tab_looks_at_any_more_is_given_up(folder, waiting):
+    ranker = Ranker(Index(folder).open())
+    marks = two_marks(ranker.collection)
+    first = ranker.start("s", marks, "MILES", "a")
+    assert ranker.start("s", marks, "MILES", "b") is first
+    ranker.start("s", marks, "DD", "a")
+    assert not first.stop[0]  # the other tab still waits for it
+    ranker.start("s", marks, "DD", "b")
+    assert first.stop[0] and first.done.is_set() and begun(waiting, 2)[0].flag[0]
+    with pytest.raises(ValueError, match="given up"):
+        ranker.model(first)
+    assert ranker.start("s", marks, "MILES", "a") is not first  # who comes back begins again
+    ranker.stop()
+
+
+def test_a_ranking_does_not_depend_on_the_order_of_the_marks(folder):
+    collection = Index(folder).open()
+    marks = [(collection.ids[i], "wanted" if i % 2 else "not wanted") for i in range(8)]
+    scores = []
+    for order in (marks, marks[::-1]):
+        job = Ranker(collection).start("s", dict(order), "MI-Kernel")
+        assert job.done.wait(60)
+        scores.append(job.scores)
+    assert np.array_equal(*scores)
+
+
+def test_before_the_first_mark_some_of_everything_is_offered(client):
+    offered = [t["name"] for t in ranking(client, show="informative")["things"]]
+    in_order = [t["name"] for t in ranking(client)["things"]]
+    assert sorted(offered) == sorted(in_order) and offered != in_order

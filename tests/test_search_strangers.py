@@ -1,14 +1,22 @@
 """What the search page refuses: strangers, paths, hostile names, wrong requests and uploads."""
 
+import os
+import signal
+import socket
 import struct
+import subprocess
+import sys
 import zlib
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+import skmil
 from skmil.cli import main
+from skmil.search import Index
 from skmil.search.routes import MAX_JSON, MAX_UPLOAD
-from tests.searching import HOST, HOSTILE, Client, anyio, ids, open_client, ranking, teach
+from tests.searching import HOST, HOSTILE, Client, anyio, httpx, ids, open_client, ranking, teach
 
 
 def bomb():
@@ -156,3 +164,38 @@ def test_the_verb_says_what_is_wrong(tmp_path, capsys):
     assert main(["search", str(tmp_path), "--method", "no such"]) == 2
     told = capsys.readouterr().err.strip().splitlines()
     assert len(told) == 3 and "no such file or folder" in told[0] and "holds no pictures" in told[1]
+
+
+def test_a_port_that_is_taken_is_said_before_anything_is_indexed(folder, monkeypatch, capsys):
+    monkeypatch.setattr(Index, "open", None)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["search", str(folder), "--port", str(taken.getsockname()[1])]) == 2
+    assert "name another port with --port" in capsys.readouterr().err
+
+
+def test_the_usual_port_is_not_named_in_host():
+    listen = pytest.importorskip("skmil.search.listen", reason="the search page needs uvicorn")
+    assert "localhost" in listen.own_names("127.0.0.1", 80)
+    assert "localhost" not in listen.own_names("127.0.0.1", 8000)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends no SIGINT to one process")
+def test_ctrl_c_ends_the_page(folder):
+    pytest.importorskip("uvicorn", reason="the search page needs uvicorn: pip install skmil[search]")
+    env = {**os.environ, "PYTHONPATH": str(Path(skmil.__file__).parents[1])}
+    command = [sys.executable, "-m", "skmil", "search", str(folder), "--no-browser"]
+    # A shell that starts tests in the background makes its children deaf to Ctrl-C.
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as page:
+        assert httpx.get(page.stdout.readline().strip(), trust_env=False, timeout=60).status_code == 200
+        page.send_signal(signal.SIGINT)
+        told = page.communicate(timeout=60)[1]
+    assert page.returncode == 130 and "Traceback" not in told

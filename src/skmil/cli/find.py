@@ -1,6 +1,7 @@
 """The verb ``search``: a page that finds things like the marked ones."""
 
 import webbrowser
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -42,32 +43,32 @@ def search(
     if name not in methods("classification"):
         find(name)
         raise ValueError(f"{name} has no form for classification")
-    Server, serve = _page()
+    listen = _listen()
     opened = Index(collection, source, only_source(settings(set_ or [])), index)
-    with reading(source or "index"):
-        found = opened.open()
-    _tell_of(opened, found)
-    if host not in ("127.0.0.1", "::1", "localhost"):
-        _tell(f"warning: everybody who can reach {host} can see and mark this collection")
-
-    def ready(address: str) -> None:
-        out.print(address, highlight=False, soft_wrap=True)
-        if browser:
-            webbrowser.open(address)
-
-    serve(Server(opened, found, name), host, port, allow or (), ready)
+    with listen.listening(host, port) as bound:
+        with reading(source or "index"):
+            found = opened.open()
+        _tell_of(opened, found)
+        if host not in ("127.0.0.1", "::1", "localhost"):
+            _tell(f"warning: everybody who can reach {host} can see and mark this collection")
+        listen.serve(listen.Server(opened, found, name), bound, host, allow or (), partial(_ready, browser))
 
 
-def _page():
+def _listen():
     """What needs the extra ``search``, before anything is indexed."""
     try:
-        from skmil.search.listen import serve
-        from skmil.search.server import Server
+        from skmil.search import listen
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise ImportError(f"the search page needs {error.name}: pip install 'skmil[search]'") from None
-    return Server, serve
+    return listen
+
+
+def _ready(browser: bool, address: str) -> None:
+    out.print(address, highlight=False, soft_wrap=True)
+    if browser:
+        webbrowser.open(address)
 
 
 def _tell_of(index: Index, found: Collection) -> None:
