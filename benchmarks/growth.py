@@ -130,7 +130,7 @@ def musk(*_shape):
 
 
 def run(name: str, seconds: float) -> None:
-    """Measure what is not known of a method; a process that ends at a point says so, and another goes on."""
+    """Measure what is not known of a method; where a process ends at a point, the next one goes on."""
     environment = {**os.environ, **dict.fromkeys(("SKMIL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
     while True:
         rows = [row for (of, _), row in known().items() if of == name]

@@ -61,7 +61,7 @@ def test_same_as_svr_on_the_gram_matrix(toy):
         (MinimaxKernel(), 1.2),
         (GraphKernel(gamma=1.0), 1.2),
         (Power(SetKernel(gamma=1.0)), 1.2),
-        (IsolationKernel(20, random_state=0), 1.4),  # and the features of the bags
+        (IsolationKernel(20, 32, random_state=0), 1.4),  # and the features of the bags
         (EmpiricalMap(SetKernel(gamma=1.0), anchors=20), 1.3),  # and the anchors
         (BoxKernel(method="shared", n_boxes=50, power="auto", random_state=0), 1.4),  # and the boxes
         (SetKernel(gamma=1.0) + MinimaxKernel(), 2.2),  # a matrix for each term
