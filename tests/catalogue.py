@@ -10,6 +10,7 @@ from skmil.embeddings import (
     MeanStdEmbedding,
     MilesEmbedding,
     MinMaxEmbedding,
+    NystroemEmbedding,
     PosteriorEmbedding,
 )
 from skmil.kernels import (
@@ -105,6 +106,7 @@ EMBEDDINGS = [
     IsolationEmbedding(5, 4, partition="forest", random_state=0),
     IsolationEmbedding(10, 4, weights="presence", random_state=0),
     FisherEmbedding(random_state=0),
+    NystroemEmbedding(SetKernel(gamma=0.5), 4, random_state=0),
     PosteriorEmbedding(3, n_init=2, random_state=0),
     PosteriorEmbedding(2, "diag", p=0.5, n_init=1, random_state=0),
     PosteriorEmbedding(3, n_init=2, combine="all", random_state=0),

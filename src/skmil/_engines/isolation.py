@@ -11,7 +11,7 @@ from skmil._memo import once
 from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
 from skmil._random import random_key
-from skmil._threads import map_blocks, slices
+from skmil._threads import map_blocks, n_threads, slices
 from skmil.bags import Bags
 
 SMALL = 64  # instances of a bag from which comparing one with all others at once is the faster way
@@ -154,15 +154,23 @@ def blocks(bags: Bags) -> list[Bags]:
 
 def inner(P, Q) -> np.ndarray:
     """All inner products of rows; by dense blocks of columns where large bags fill most cells."""
+    K = np.zeros((P.shape[0], Q.shape[0]))
     if P.nnz < 0.05 * P.shape[0] * P.shape[1]:
-        return (P @ Q.T).toarray()
+        columns = Q.T.tocsr()
+        for s in slices(len(K), 256):
+            K[s] = (P[s] @ columns).toarray()
+        return K
     A, B = P.tocsc(), Q.tocsc()
 
     def block(s):
         a = A[:, s].toarray()
         return a @ (a if P is Q else B[:, s].toarray()).T
 
-    return np.sum(map_blocks(block, slices(P.shape[1], 8192)), axis=0)
+    parts = slices(P.shape[1], 8192)
+    for few in slices(len(parts), n_threads()):  # no more products at a time than are computed together
+        for product in map_blocks(block, parts[few]):
+            K += product
+    return K
 
 
 def _lengths(data, starts) -> np.ndarray:

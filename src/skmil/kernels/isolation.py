@@ -111,7 +111,9 @@ class IsolationKernel(BagKernel):
         check_is_fitted(self)
         P = self.map_.features(A)
         Q = P if A is B else self.map_.features(B)
-        return inner(P, Q) / self._size()
+        K = inner(P, Q)
+        K /= self._size()
+        return K
 
     def _diag(self, A):
         check_is_fitted(self)
