@@ -238,12 +238,12 @@ def test_counts_are_learned_by_the_view_that_counts():
 
 def test_many_draws_of_noise_give_the_base_rate():
     far = 0
-    for seed in range(20):
+    for seed in range(10):
         X, y = noise(60, seed, share=0.3)
         T, _ = noise(40, 100 + seed)
         P = AutoClassifier(random_state=seed).fit(X, y).predict_proba(T)[:, 1]
         far += np.abs(P - y.mean()).mean() > 0.15
-    assert far <= 2
+    assert far <= 1
 
 
 def test_a_bag_of_ten_thousand_among_small_ones():
@@ -262,3 +262,10 @@ def test_a_prediction_maps_no_training_bag_again(toy, monkeypatch):
     monkeypatch.setattr(IsolationEmbedding, "_transform", lambda e, b: seen.append(len(b)) or mapped(e, b))
     model.predict(X[:1])
     assert seen and set(seen) == {1}
+
+
+def test_the_budget_holds_what_comes_after_the_landmarks(monkeypatch):
+    X, y, _ = planted(0, 200)
+    few, many = (BlendKernel(5.0, repeats, random_state=0).fit(X, y) for repeats in (1.0, 1e4))
+    assert not any(row["note"] for row in few.leaderboard_)
+    assert any("no time" in row["note"] for row in many.leaderboard_) and many.members_
