@@ -21,8 +21,8 @@ and TREC sets have had nested figures of single methods in the tables of the pap
 
 A method whose first fold takes longer than {seconds} s of a core, or that refuses a set, has no figure
 there (–), nor has one that has not been run. The rank is that among the methods with a figure, and its mean
-is over the sets where a method has one. `auto` has a time budget of {budget} s here, so that other work on the
-machine has no say in what it looks at.
+is over the sets where a method has one. `auto` has a time budget of {budget} s here, so that other work on
+the machine has no say in what it looks at.
 
 """
 LOSSES = """
