@@ -92,11 +92,10 @@ def page(table, results, out):
     """The table, where auto loses, and calibration."""
     plain = [r for r in results if "scores" in r and not r.get("shuffled")]
     score = {(r["method"], r["data"]): 100 * float(np.mean(r["scores"])) for r in plain}
-    whole = [d for d in table.data if ("auto", d) in score]
+    shown = [d for d in table.data if any(e == d for _, e in score)]
     text = READING.format(**{**table.settings, "design": ", ".join(table.settings["design"])})
-    text += _table(score, whole) + _losses(score, whole)
-    text += _nested(score, out)
-    return text + CALIBRATION + _calibration(results, out)
+    text += _table(score, shown) + _losses(score, _met(score, shown))
+    return text + _nested(score, out) + _calibration(results, out)
 
 
 def _table(score, data) -> str:
@@ -128,13 +127,19 @@ def _ranks(score, data) -> dict[str, list[float]]:
     return ranks
 
 
+def _met(score, data) -> list[str]:
+    """The sets where auto and another method have a figure."""
+    found = {d: [m for m, e in score if e == d] for d in data}
+    return [d for d, names in found.items() if "auto" in names and len(names) > 1]
+
+
 def _losses(score, data) -> str:
     lines = []
     for d in data:
         v, m = max((v, m) for (m, e), v in score.items() if e == d and m != "auto")
         lines.append((score["auto", d] - v, f"| {d} | {score['auto', d]:.1f} | {m} {v:.1f} | "))
     rows = [f"{text}{gap:+.1f} |" for gap, text in sorted(lines)]
-    return LOSSES + "\n".join(rows) + "\n"
+    return LOSSES + "\n".join(rows) + "\n" if rows else ""
 
 
 def _nested(score, out) -> str:
@@ -155,19 +160,19 @@ def _nested(score, out) -> str:
 
 
 def _calibration(results, out) -> str:
-    figure, (left, right) = (lambda f, a: (f, a[0]))(*axes(9.0, 4.0, 2))
+    """Probabilities against what happened, and those of labels that mean nothing; where there are any."""
     truth, P, _ = _outputs(results, False)
-    if len(P):
-        edges = np.quantile(P, np.linspace(0, 1, 11))
-        bins = np.clip(np.searchsorted(edges, P, side="right") - 1, 0, 9)
-        used = np.unique(bins)
-        left.plot([0, 1], [0, 1], color="0.7")
-        left.plot([P[bins == b].mean() for b in used], [truth[bins == b].mean() for b in used], "o-")
-        left.set(xlabel="probability given", ylabel="share of the class", title="tenths of the test bags")
     _, Q, base = _outputs(results, True)
+    if not len(P):
+        return ""
+    figure, ((left, right),) = axes(9.0, 4.0, 2)
+    tenths = [np.array(part) for part in np.array_split(np.argsort(P), 10) if len(part)]
+    left.plot([0, 1], [0, 1], color="0.7")
+    left.plot([P[t].mean() for t in tenths], [truth[t].mean() for t in tenths], "o-")
+    left.set(xlabel="probability given", ylabel="share of the class", title="tenths of the test bags")
     right.hist(Q - base, bins=np.linspace(-0.5, 0.5, 41))
     right.set(xlabel="probability less share of the class", title="labels shuffled", yticks=[])
-    return save(figure, out, "auto-calibration")
+    return CALIBRATION + save(figure, out, "auto-calibration")
 
 
 def _outputs(results, shuffled: bool):
