@@ -13,7 +13,7 @@ from skmil.datasets.pictures import paint
 from skmil.evaluation import cross_validate_bags
 from skmil.learners import BagPipeline
 from skmil.persistence import load_model, save_model
-from skmil.sources import ImageBags, TextBags
+from skmil.sources import ImageBags, TextBags, find
 from skmil.sources.find import find_things, kind_of
 
 FASTA = ">one first\nMKVLWCGPCKAAWY\nKLMN\n>two\nACDEFGHIKLMNPQ\n"
@@ -267,3 +267,18 @@ def test_a_pipeline_with_a_source_scores_instances_and_is_saved(pictures, tmp_pa
         save_model(model, tmp_path / "m.skops")
         again = load_model(tmp_path / "m.skops")
         assert again.predict(paths).tolist() == model.predict(paths).tolist()
+
+
+def test_a_file_that_may_not_be_read_stops_no_folder(tmp_path, monkeypatch):
+    for name in ("one.png", "two.png", "three.png"):
+        Image.fromarray(paint("field", (16, 16), 0)).save(tmp_path / name)
+    real = find.kind_of
+
+    def closed(path):
+        if path.name == "two.png":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(find, "kind_of", closed)
+    found = find_things(tmp_path)
+    assert [t.name for t in found.things] == ["one.png", "three.png", "two.png"] and found.kind == "images"

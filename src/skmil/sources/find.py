@@ -116,7 +116,7 @@ def find_things(path, kind: str | None = None, labels=None, label: str | None = 
 
 def _in_folder(folder: Path, kind: str | None) -> Found:
     files = sorted(p for p in folder.rglob("*") if p.is_file() and not _hidden(p, folder))
-    kinds = {p: kind_of(p) for p in files}
+    kinds = {p: _kind_if_readable(p) for p in files}
     if kind is None:
         kind = _only_kind(folder, Counter(k for k in kinds.values() if k))
     chosen = [p for p in files if kinds[p] == kind or p.suffix.lower() in _ENDINGS[kind]]
@@ -133,6 +133,14 @@ def _in_folder(folder: Path, kind: str | None) -> Found:
     ignored = tuple(str(p.relative_to(folder)) for p in files if p not in taken)
     labels = None if None in groups or len(set(groups)) < 2 else np.array(groups)
     return Found(kind, things, labels, ignored)
+
+
+def _kind_if_readable(path: Path) -> str | None:
+    """A file that may not be read counts by its ending; whoever extracts it says which one it is."""
+    try:
+        return kind_of(path)
+    except OSError:
+        return None
 
 
 def _only_kind(folder: Path, counts: Counter) -> str:
