@@ -144,7 +144,7 @@ class MoleculeBags(BagSource):
 
     def _extract(self, content, thing):
         with rdkit().base.BlockLogs():  # what RDKit would print is said in errors that name the molecule
-            mol = checked(_molecule(content), self.salts)
+            mol = checked(as_molecule(content), self.salts)
             given_ = self.conformers == "given"
             parts = given(mol, self.force_field) if given_ else generated(mol, self._recipe_of_shapes())
             return Extract(describe(parts, self.descriptor), parts)
@@ -252,7 +252,7 @@ def _column(path, header: list[str], wanted: str | None, usual: tuple[str, ...])
     raise ValueError(f"{path}: no column {what}; it has {', '.join(header) or 'no header'}")
 
 
-def _molecule(content):
+def as_molecule(content):
     """An RDKit molecule from whatever a thing may be."""
     if isinstance(content, bytes):
         content = decode(content)

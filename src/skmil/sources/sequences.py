@@ -72,8 +72,8 @@ class SequenceBags(BagSource):
        Bioinformatics 16(9), 2000, chose the properties. The values: D. M. Engelman, T. A. Steitz,
        A. Goldman 1986 (ges); J. Kyte, R. F. Doolittle 1982; R. Grantham 1974 (polarity); J. M. Zimmerman,
        N. Eliezer, R. Simha 1968 (isoelectric point); G. Deléage, B. Roux 1987 (alpha helix); H.-D. Belitz,
-       W. Grosch, P. Schieberle, "Food Chemistry", the CRC Handbook of Chemistry and Physics, and
-       S. H. Yalkowsky, Y. He 2003 (solubility in g/100 g of water at 25 °C).
+       W. Grosch, P. Schieberle, "Food Chemistry", table 1.4 (solubility in g/100 g of water at 25 °C), and
+       for the six that it lacks K. Hayashi et al. 1966 (R), J. Huuskonen 2000 (N, Q, T), PubChem (C, K).
 
     Examples
     --------
