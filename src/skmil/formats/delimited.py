@@ -15,6 +15,7 @@ from skmil._checks import some
 from skmil.bags import Bags
 from skmil.formats._files import (
     How,
+    MissingColumn,
     Rows,
     is_number,
     reading_text,
@@ -179,7 +180,8 @@ def _place(path: Path, header: Sequence[str], place, names: bool = True) -> int:
     number = int(place) if str(place).isdigit() else -1
     if 0 <= number < len(header):
         return number
-    raise wrong(path, 1, f"expected a column {place!r} (a name, or a number from 0), found {some(header)}")
+    told = wrong(path, 1, f"expected a column {place!r} (a name, or a number from 0), found {some(header)}")
+    raise MissingColumn(place, str(told))
 
 
 def _matches(header: Sequence[str], usual: Sequence[str]) -> list[int]:
