@@ -30,7 +30,7 @@ from skmil.cli.support import (
     tell_missing,
 )
 from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
-from skmil.formats._files import MissingColumn, is_screen, replacing
+from skmil.formats._files import NoColumn, is_screen, replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import explain_all, explain_parts, page, plot_instances
 from skmil.learners import BagPipeline
@@ -209,14 +209,15 @@ def _new_bags(model: Path, source, fitted, data: str, read: Reading):
         while True:
             try:
                 return again(file, read.completed(known))
-            except MissingColumn as error:
+            except NoColumn as error:
                 known, before = _without(known, error.column), known
                 if known == before:
                     raise
 
 
 def _without(known: dict, column) -> dict:
-    """The columns that a model remembers, without one that a new file lacks."""
+    """The columns that a model remembers, without one that a new file lacks; labels first, if it is not named."""
+    column = known.get("label", known.get("bag")) if column is None else column
     left = {k: v for k, v in known.items() if v != column}
     return left | {k: [c for c in v if c != column] for k, v in left.items() if isinstance(v, list)}
 

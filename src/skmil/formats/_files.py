@@ -53,17 +53,15 @@ class How:
 MISSING = ("", "?", "na", "nan", "n/a", "null", "none", "-")
 
 
-def wrong(path, line: int | None, what: str) -> ValueError:
+class NoColumn(ValueError):
+    """The file lacks a column that the caller named (``column``, where it is known which)."""
+
+    column: str | int | None = None
+
+
+def wrong(path, line: int | None, what: str, kind: type[ValueError] = ValueError) -> ValueError:
     """The one error of all readers: file, line where there is one, what was expected."""
-    return ValueError(f"{path}: {what}" if line is None else f"{path}, line {line}: {what}")
-
-
-class MissingColumn(ValueError):
-    """A column that was asked for is not in the file."""
-
-    def __init__(self, column, message: str):
-        super().__init__(message)
-        self.column = column
+    return kind(f"{path}: {what}" if line is None else f"{path}, line {line}: {what}")
 
 
 @dataclass
