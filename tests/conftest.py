@@ -1,5 +1,6 @@
 """Shared fixtures: small bags that no test may change, and the benchmark data where it is at hand."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -41,3 +42,25 @@ def shared_data():
         return load_bags(path)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory):
+    """A folder of pictures with its index, to be copied."""
+    from tests import searching
+
+    return searching.write_collection(tmp_path_factory.mktemp("made") / "pictures")
+
+
+@pytest.fixture
+def folder(indexed, tmp_path):
+    """A folder of pictures with its index, for one test."""
+    return Path(shutil.copytree(indexed, tmp_path / "pictures"))
+
+
+@pytest.fixture
+def client(folder):
+    """The search page of such a folder, in process."""
+    from tests import searching
+
+    return searching.open_client(folder)

@@ -127,6 +127,12 @@ class TestReading:
         assert found.data.ids.tolist() == ["a", "b"] and found.target.tolist() == [1, 0]
         with pytest.raises(ValueError, match=r"expected a column 'a' \(a name, or a number from 0\)"):
             read_bags(path, bag="a")
+        swapped = put(tmp_path, "s.csv", "a,1.5,2,1\na,3,4,1\nb,5,6,0\n")
+        with pytest.raises(
+            ValueError, match=r"found the bag '1\.5'; give the numbers of the columns, from 0"
+        ):
+            read_bags(swapped)
+        assert read_bags(swapped, bag=0, label=3).data.sizes.tolist() == [2, 1]
         counted = put(tmp_path, "c.csv", "mol,act,0,1\na,1,0.5,2\na,1,1.5,3\nb,0,-1,4\n")
         assert read_bags(counted, bag="mol", label="act").data.sizes.tolist() == [2, 1]
 

@@ -20,7 +20,7 @@ from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
 from skmil.cli.scale import Cluster
 from skmil.cli.support import check_folder, err, load, out, plain_table, settings
 from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
-from skmil.formats._files import replacing
+from skmil.formats._files import NoColumn, replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import explain_all, explain_parts, page, plot_instances
 from skmil.learners import BagPipeline
@@ -167,7 +167,7 @@ def _new_bags(model: Path, source, fitted, data: str, read: Reading):
     fills = isinstance(first, BagImputer)
     bag, label = columns_of(model)
     for known in ((bag, label), (bag, None)):
-        with suppress(ValueError):
+        with suppress(NoColumn):
             return load(data, read.completed(*known), labelled=False, missing=fills, labels=False)
     return load(data, read, labelled=False, missing=fills, labels=False)
 

@@ -16,6 +16,7 @@ from skmil.cli.scale import holds_bags, is_store, load_store
 from skmil.cli.things import load_things
 from skmil.datasets import load_bags
 from skmil.formats import read_bags
+from skmil.formats._files import NoColumn
 
 SHIPPED = ("musk1", "musk2")
 out = Console()
@@ -66,7 +67,8 @@ def _read(data: str, **options) -> Bunch:
     try:
         return read_bags(data, **options)
     except ValueError as error:
-        raise ValueError(_with_options(str(error))) from None
+        kind = NoColumn if isinstance(error, NoColumn) else ValueError
+        raise kind(_with_options(str(error))) from None
 
 
 def _with_options(message: str) -> str:

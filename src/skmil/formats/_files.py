@@ -52,9 +52,13 @@ class How:
 MISSING = ("", "?", "na", "nan", "n/a", "null", "none", "-")
 
 
-def wrong(path, line: int | None, what: str) -> ValueError:
+class NoColumn(ValueError):
+    """The file lacks a column that the caller named; one without that name may be right."""
+
+
+def wrong(path, line: int | None, what: str, kind: type[ValueError] = ValueError) -> ValueError:
     """The one error of all readers: file, line where there is one, what was expected."""
-    return ValueError(f"{path}: {what}" if line is None else f"{path}, line {line}: {what}")
+    return kind(f"{path}: {what}" if line is None else f"{path}, line {line}: {what}")
 
 
 @dataclass
