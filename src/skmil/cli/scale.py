@@ -28,7 +28,12 @@ def _start(context: typer.Context, where: str | None) -> str | None:
 
 Cluster = Annotated[
     str | None,
-    typer.Option("--cluster", callback=_start, help="Run on a number of workers here, or at tcp://..."),
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        callback=_start,
+        help="Run on a number of workers here, or at tcp://...",
+    ),
 ]
 
 

@@ -46,7 +46,7 @@ def load_things(data: str, read: Reading, of_source: dict | None = None) -> Bunc
     path = Path(data)
     if not path.exists():
         return None
-    found = find_things(path, read.source, read.labels, read.label)
+    found = None if read.is_table(path) else find_things(path, read.source, read.labels, read.label)
     if found is None:
         if read.source or read.labels or of_source:
             raise ValueError(f"{data}: holds no things, so --source, --labels and source__ do not apply")
