@@ -216,7 +216,7 @@ def _new_bags(model: Path, source, fitted, data: str, read: Reading):
 
 
 def _without(known: dict, column) -> dict:
-    """The columns that a model remembers, without one that a new file lacks; labels first, if it is not named."""
+    """The columns that a model remembers, without one that a new file lacks; by default the label."""
     column = known.get("label", known.get("bag")) if column is None else column
     left = {k: v for k, v in known.items() if v != column}
     return left | {k: [c for c in v if c != column] for k, v in left.items() if isinstance(v, list)}
