@@ -263,7 +263,7 @@ class TestCommandLine:
         run = [sys.executable, "-m", "skmil"]
         for given, code, said in (
             (text, 0, "stdin: 40 bags"),
-            ("bag,label,f\na,1,x\n", 2, "stdin, line 2:"),
+            ("bag,label,f\na,1,x\n", 2, "stdin.csv, line 2:"),
         ):
             done = subprocess.run([*run, "data", "-"], input=given, capture_output=True, text=True)
             assert done.returncode == code and said in done.stdout + done.stderr
