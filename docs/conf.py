@@ -26,6 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "skmil"
 html_static_path = ["_static"]

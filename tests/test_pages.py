@@ -153,6 +153,8 @@ def test_bags_without_a_thing_get_a_page_too():
     X, y = skmil.datasets.make_gmil(10, random_state=0, return_X_y=True)
     model = skmil.method("MI-Kernel").fit(X, y)
     assert page(explain_parts(model, X[:2], None)).count("<article") == 2
+    named = [f"shape {k}" for k in range(X.offsets[2])]
+    assert all(n in page(explain_parts(model, X[:2], None, names=named)) for n in named)
     with pytest.raises(TypeError, match="does not begin with a source"):
         explain_things(model, X)
     with pytest.raises(ValueError, match="nothing to show"):

@@ -216,7 +216,7 @@ def _new_bags(model: Path, source, fitted, data: str, read: Reading):
 
 
 def _without(known: dict, column) -> dict:
-    """The columns that a model remembers, without one that a new file lacks; labels first, if it is not named."""
+    """The columns that a model remembers, without one that a new file lacks; by default the label."""
     column = known.get("label", known.get("bag")) if column is None else column
     left = {k: v for k, v in known.items() if v != column}
     return left | {k: [c for c in v if c != column] for k, v in left.items() if isinstance(v, list)}
@@ -267,7 +267,10 @@ def _save_plot(fitted, bags, i, names, path: Path) -> None:
 def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
     """The explanations of some bags; things are shown themselves."""
     parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
-    told = explain_parts(fitted, bunch.data[chosen], parts)
+    names = bunch.get("instance_names")
+    if names is not None:
+        names = [n for i in chosen for n in names[slice(*bunch.data.offsets[i : i + 2])]]
+    told = explain_parts(fitted, bunch.data[chosen], parts, names=names)
     with replacing(path) as file:
         file.write(page(told))
     say(f"page: {path}", path)

@@ -86,9 +86,11 @@ def explain_things(model, things: Sequence, *, n_alike: int = 5) -> list[ThingEx
     return explain_parts(rest, bags, [source.parts(t) for t in kept], n_alike)
 
 
-def explain_parts(model, bags, parts: Sequence | None, n_alike: int = 5) -> list[ThingExplanation]:
-    """``explain_things`` where bags and parts are there already."""
-    names = None if parts is None else [n for p in parts for n in part_labels(p)]
+def explain_parts(
+    model, bags, parts: Sequence | None, n_alike: int = 5, names=None
+) -> list[ThingExplanation]:
+    """``explain_things`` where bags and parts, or only the names of instances, are there already."""
+    names = names if parts is None else [n for p in parts for n in part_labels(p)]
     told = explain_all(model, bags, names=names)
     memory = next((s for _, s in getattr(model, "steps", []) if isinstance(s, RememberBags)), None)
     alike = [[] for _ in told] if memory is None else memory.alike(bags, n_alike)
