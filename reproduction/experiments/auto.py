@@ -80,7 +80,9 @@ def page(table, results, out):
 def _table(score, data) -> str:
     ranks = _ranks(score, data)
     order = sorted(ranks, key=lambda m: np.mean(ranks[m]))
-    head = "| method | mean rank | sets | mean | " + " | ".join(data) + " |\n|---|" + "---|" * (len(data) + 3)
+    head = (
+        "| method | mean rank | sets | mean | " + " | ".join(data) + " |\n|---|" + "---|" * (len(data) + 3)
+    )
     kinds = [d for d in data if _task(d) == "classification"]
     lines = []
     for m in order:

@@ -65,9 +65,7 @@ def run(table, task):
 
 def page(table, results, out):
     """The setting that the rule chooses for each method, beside the one that was the default."""
-    head = (
-        "| method | sets | default of before | best setting | its mean | chosen |\n|---|---|---|---|---|---|\n"
-    )
+    head = "| method | sets | default of before | best setting | its mean | chosen |\n|---|---|---|---|---|---|\n"
     lines = [_line(m, rows) for m, rows in _by_method(results).items()]
     return READING + head + "\n".join(lines) + "\n"
 

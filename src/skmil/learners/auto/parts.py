@@ -196,7 +196,9 @@ def _of_cells(seed: int, texts: bool) -> list[Part]:
         embedding = IsolationEmbedding(200, cells, metric="auto", random_state=seed, weights=weights)
         kernel = EmbeddingKernel(embedding, linear=True)
         cost = lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10)  # noqa: E731
-        return Part(f"{name}, {cells} cells", kernel, "none" if weights != "bag" and texts else "minmax", cost)
+        return Part(
+            f"{name}, {cells} cells", kernel, "none" if weights != "bag" and texts else "minmax", cost
+        )
 
     return [
         *[part("isolation", cells, "bag") for cells in (16, 64, 256)],
