@@ -19,10 +19,11 @@ from skmil.cli.models import columns_of
 from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
 from skmil.cli.scale import Cluster
 from skmil.cli.support import check_folder, err, load, out, plain_table, settings
-from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
+from skmil.cli.things import fitted_with_source, load_like, position, split_model, split_settings
 from skmil.formats._files import replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import explain_all, explain_parts, page, plot_instances
+from skmil.inspection.drawings import part_labels
 from skmil.learners import BagPipeline
 from skmil.persistence import load_model, save_model
 from skmil.preprocessing import BagImputer
@@ -121,16 +122,20 @@ def explain(
     if html is not None:
         check_folder(html)
     source, fitted = split_model(load_model(model))
-    bunch = _new_bags(model, source, fitted, data, read)
+    if source is not None:
+        bunch = load_like(source, data, bag_id, with_parts=bool(html or bag_id))
+    else:
+        bunch = _new_bags(model, None, fitted, data, read)
     names = bunch.get("instance_names")
+    i = None if bag_id is None else position(bunch.data.ids.astype(str).tolist(), bag_id)
     if html is not None:
-        chosen = range(len(bunch.data)) if bag_id is None else [_find_bag(bunch.data, bag_id)]
-        _save_page(source, fitted, bunch, list(chosen), html)
+        _save_page(fitted, bunch.data if i is None else bunch.data[[i]], bunch.get("parts"), html)
         return
-    if bag_id is None:
+    if i is None:
         _explain_all(fitted, bunch.data, names)
         return
-    i = _find_bag(bunch.data, bag_id)
+    if bunch.get("parts"):
+        names = part_labels(bunch.parts[0])
     print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
@@ -189,14 +194,6 @@ def _explain_all(fitted, bags, names) -> None:
     out.print(table)
 
 
-def _find_bag(bags, bag_id: str) -> int:
-    ids = bags.ids.astype(str).tolist()
-    with suppress(ValueError):
-        return ids.index(bag_id)
-    some = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
-    raise ValueError(f"no bag {bag_id!r}; there are {some}")
-
-
 def _save_plot(fitted, bags, i, names, path: Path) -> None:
     os.environ["MPLBACKEND"] = "Agg"  # a file needs no screen
     ax = plot_instances(fitted, bags, i, names=names)
@@ -205,10 +202,9 @@ def _save_plot(fitted, bags, i, names, path: Path) -> None:
     out.print(f"plot: {path}", highlight=False, soft_wrap=True)
 
 
-def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
+def _save_page(fitted, bags, parts, path: Path) -> None:
     """The explanations of some bags; things are shown themselves."""
-    parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
-    told = explain_parts(fitted, bunch.data[chosen], parts)
+    told = explain_parts(fitted, bags, parts)
     with replacing(path) as file:
         file.write(page(told))
     out.print(f"page: {path}", highlight=False, soft_wrap=True)
