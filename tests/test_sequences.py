@@ -191,16 +191,16 @@ def test_files_and_records(tmp_path):
     ("parameters", "what"),
     [
         ({"indices": ["hydropathy"]}, "there are ges, kyte_doolittle"),
-        ({"indices": "ges"}, "give a list of names"),
+        ({"indices": "ges"}, "'indices' parameter .* array-like"),
         ({"indices": {"own": {"A": 1.0}}}, "'own' has no value for R, N, D"),
         ({"indices": [], "position": False}, "no features"),
-        ({"sigma": -1}, "sigma is -1"),
-        ({"sigma": np.nan}, "sigma is nan"),
+        ({"sigma": -1}, "'sigma' parameter .* Got -1"),
+        ({"sigma": np.nan}, "'sigma' parameter .* Got nan"),
         ({"motif": "C["}, "no regular expression"),
-        ({"before": -1}, "before is -1"),
-        ({"after": 1.5}, "whole number"),
-        ({"gaps": "keep"}, "use one of drop, column"),
-        ({"unknown": "zero"}, "use one of mean, raise"),
+        ({"before": -1}, "'before' parameter .* Got -1"),
+        ({"after": 1.5}, "'after' parameter .* an int"),
+        ({"gaps": "keep"}, "'gaps' parameter of SequenceBags must be"),
+        ({"unknown": "zero"}, "'unknown' parameter of SequenceBags must be"),
     ],
 )
 def test_parameters_are_checked(parameters, what):
