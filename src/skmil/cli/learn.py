@@ -268,8 +268,9 @@ def _save_page(fitted, bunch, i: int | None, path: Path) -> None:
         names = None if names is None else names[slice(*bags.offsets[i : i + 2])]
         bags = bags[[i]]
     told = explain_parts(fitted, bags, bunch.get("parts"), names=names)
+    last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     with replacing(path) as file:
-        file.write(page(told))
+        file.write(page(told, leaderboard=getattr(last, "leaderboard_", ())))
     say(f"page: {path}", path)
 
 
