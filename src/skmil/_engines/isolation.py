@@ -75,7 +75,8 @@ class IsolationMap:
         self.partitions, self.n_cells = partitions, shape[1]
         self.n_columns = shape[0] * shape[1]
         self.threshold, self.normalize, self.presence = threshold, normalize, presence
-        self.known, self.n_known = known or (None, 0)
+        self.known: np.ndarray | None = None if known is None else known[0]
+        self.n_known: int = 0 if known is None else known[1]
 
     def _check_state(self) -> None:
         t, psi = state.kept(self, "partitions", Voronoi, SparseVoronoi, Forest).shape
