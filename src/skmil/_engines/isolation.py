@@ -10,6 +10,7 @@ from skmil._lazy import groups
 from skmil._memo import once
 from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
+from skmil._product import product
 from skmil._random import random_key
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
@@ -121,16 +122,15 @@ def blocks(bags: Bags) -> list[Bags]:
 
 
 def inner(P, Q) -> np.ndarray:
-    """All inner products of rows; by dense blocks of columns where large bags fill most cells."""
-    if P.nnz < 0.05 * P.shape[0] * P.shape[1]:
-        return (P @ Q.T).toarray()
-    A, B = P.tocsc(), Q.tocsc()
-
-    def block(s):
-        a = A[:, s].toarray()
-        return a @ (a if P is Q else B[:, s].toarray()).T
-
-    return np.sum(map_blocks(block, slices(P.shape[1], 8192)), axis=0)
+    """All inner products of rows, those of rows with many cells by dense blocks of columns."""
+    many = np.diff(P.indptr) >= 0.05 * P.shape[1]
+    K = np.empty((P.shape[0], Q.shape[0]))
+    K[~many] = (P[~many] @ Q.T).toarray()
+    if many.any():
+        A, B = P[many].tocsc(), Q.tocsc()
+        cuts = slices(P.shape[1], 8192)
+        K[many] = sum(map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), cuts))
+    return np.triu(K) + np.triu(K, 1).T if P is Q else K
 
 
 def _lengths(data, starts) -> np.ndarray:

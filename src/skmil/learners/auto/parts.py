@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._product import product
 from skmil.bags import Bags
 from skmil.embeddings import (
     FisherEmbedding,
@@ -99,7 +99,7 @@ class EmbeddingKernel(BagKernel):
         return self._kernel(a, a if A is B else self._vectors(B))
 
     def _kernel(self, a, b) -> np.ndarray:
-        products = np.asarray(safe_sparse_dot(a, b.T, dense_output=True))
+        products = product(a, b)
         if self.linear_:
             return products
         return np.exp(-self.gamma_ * np.maximum(_squares(a)[:, None] + _squares(b) - 2 * products, 0))
