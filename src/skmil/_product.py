@@ -28,13 +28,23 @@ def product(X, Y) -> np.ndarray:
     return out
 
 
-def filled_product(X, Y) -> np.ndarray:
-    """X Y^T of a block, which may have further rows and columns of zeros; on one thread of BLAS."""
+def filled_product(X, Y, buffer=None) -> np.ndarray:
+    """X Y^T of a block, which may have further rows and columns of zeros; on one thread of BLAS.
+
+    A ``buffer`` of ``room(rows)`` numbers takes the result: to ask the system for memory for each block
+    takes as long as the block, in the workers of Dask above all, which give all memory back at once.
+    """
     if sparse.issparse(X) or sparse.issparse(Y):
         G = X @ Y.T
         return G.toarray() if sparse.issparse(G) else G
     X, Y = _filled(X, LEAST[0]), _filled(Y, LEAST[1])
-    return (X.copy() if np.may_share_memory(X, Y) else X) @ Y.T
+    X, shape = X.copy() if np.may_share_memory(X, Y) else X, (len(X), len(Y))
+    return np.matmul(X, Y.T, out=None if buffer is None else buffer[: shape[0] * shape[1]].reshape(shape))
+
+
+def room(rows: int) -> int:
+    """Numbers of a product of so many rows with at most ``COLUMNS``, filled up."""
+    return max(rows + UNIT, LEAST[0]) * COLUMNS
 
 
 def row_squares(X) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from skmil._checks import check_squares
 from skmil._jit import exp, njit
 from skmil._parameters import ANY, COUNT, POSITIVE, one_of
-from skmil._product import COLUMNS, ROWS, filled_product
+from skmil._product import COLUMNS, ROWS, filled_product, room
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags, as_bags
 
@@ -56,9 +57,9 @@ class InstanceKernel:
         """Matrix of all pairs, as a dense array."""
         return self._values(_product, X, Y, _squares(X), _squares(Y))
 
-    def block(self, X, Y, x2, y2) -> np.ndarray:
+    def block(self, X, Y, x2, y2, buffer) -> np.ndarray:
         """The same of a block with known squares; no entry depends on the others, and there may be more."""
-        return self._values(filled_product, X, Y, x2, y2)
+        return self._values(partial(filled_product, buffer=buffer), X, Y, x2, y2)
 
     def _values(self, product: Callable, X, Y, x2, y2) -> np.ndarray:
         if callable(self.kind):
@@ -251,11 +252,12 @@ class _Sums:
         """Add the sums of bags of A with bags of B to ``out``, whose columns begin with bag ``first``."""
         parts = _evenly(*self.A.offsets[[group.start, group.stop]])
         start, stop = self.B.offsets[[columns.start, columns.stop]]
+        work = self._workspace(parts[0].stop - parts[0].start)
         for c in _between(start, stop, COLUMNS):
-            Y, open_sums = self._moved(self.B, c), np.zeros((self.u.shape[1], c.stop - c.start))
+            Y, open_sums = self._moved(self.B, c, work[1]), np.zeros((self.u.shape[1], c.stop - c.start))
             for r in parts:
                 owner = self.row_bag[r.start : r.stop + 1] - group.start
-                self._add(r, c, Y, (owner, self.column_bag[c] - first), open_sums, out)
+                self._add(r, c, Y, (owner, self.column_bag[c] - first), open_sums, out, work)
 
     def half(self, group: slice, K) -> None:
         """Write the sums of a group with itself and with all bags after it to its rows of K."""
@@ -276,30 +278,38 @@ class _Sums:
     def _within(self, start: int, stop: int) -> np.ndarray:
         """The sum of one bag of several blocks with itself, which computes half of them."""
         on, off = np.zeros((2, 1, 1))
-        parts = _between(start, stop, ROWS)
+        parts, work = _between(start, stop, ROWS), self._workspace(ROWS)
         for k, c in enumerate(parts):
-            Y = self._moved(self.B, c)
+            Y = self._moved(self.B, c, work[1])
             for r in parts[: k + 1]:
                 n, m = r.stop - r.start, c.stop - c.start
                 owners = np.append(np.zeros(n, np.int64), -1), np.zeros(m, np.int64)
-                self._add(r, c, Y, owners, np.zeros((self.u.shape[1], m)), on if r == c else off)
+                self._add(r, c, Y, owners, np.zeros((self.u.shape[1], m)), on if r == c else off, work)
         return on + 2 * off
 
-    def _add(self, rows, columns, Y, owners, open_sums, out) -> None:
-        X = self._moved(self.A, rows)
-        K = self.kernel.block(X, Y, self.row_squares[rows], self.column_squares[columns])
+    def _add(self, rows, columns, Y, owners, open_sums, out, work) -> None:
+        X = self._moved(self.A, rows, work[0])
+        squares = self.row_squares[rows], self.column_squares[columns]
+        K = self.kernel.block(X, Y, *squares, work[2])
         _segment_sums(K, *owners, self.u[rows], self.v[columns], open_sums, out)
+
+    def _workspace(self, rows: int):
+        """Room for the rows and the columns of a block, and for the block."""
+        d = 0 if self.origin is None else len(self.origin)
+        return np.empty((rows, d)), np.empty((COLUMNS, d)), np.empty(room(rows))
 
     def _squares(self, bags) -> np.ndarray:
         if self.kernel.kind != "rbf":
             return np.empty(int(bags.offsets[-1]))  # which no other kernel reads
-        parts = _between(0, int(bags.offsets[-1]), COLUMNS)
-        return np.concatenate([_squares(self._moved(bags, s)) for s in parts])
+        parts, work = _between(0, int(bags.offsets[-1]), COLUMNS), self._workspace(0)
+        return np.concatenate([_squares(self._moved(bags, s, work[1])) for s in parts])
 
-    def _moved(self, bags, rows):
+    def _moved(self, bags, rows, out):
         """A block in float64, around the origin."""
-        X = bags.instances[rows].astype(np.float64, copy=False)
-        return X if self.origin is None else X - self.origin
+        X = bags.instances[rows]
+        if self.origin is None:
+            return X.astype(np.float64, copy=False)
+        return np.subtract(X, self.origin, out=out[: len(X)])
 
 
 def _between(start, stop, size: int) -> list[slice]:

@@ -18,7 +18,7 @@ from skmil._threads import slices
 from skmil._version import __version__
 from skmil.bags import Bags, as_bags
 from skmil.kernels.base import BagKernel
-from skmil.store.arrays import import_zarr, write_file
+from skmil.store.arrays import import_zarr, remove_torn, write_file
 
 TILE_BYTES = 2**26  # instances on one side of a tile
 MOST = 1024  # bags on one side: 8 MiB of numbers
@@ -198,6 +198,7 @@ def _on_disk(kernel, A, B, tile, out: Path, progress):
             raise OSError(
                 f"{part}: {len(missing)} tiles are missing, the first is {missing[0]}; run it again"
             )
+    remove_torn(part)
     os.rename(part, out)
     return zarr.open_array(out, mode="r")
 
