@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skmil import Bags, threads
+from skmil import Bags
 from skmil.datasets.pictures import paint
 from skmil.search import Collection, Ranker
 from skmil.search.session import NOT_WANTED, WANTED
@@ -29,9 +29,12 @@ def collection(n, painted=40):
     return Collection("bags", Path(), None, things, Bags(bags.instances, bags.offsets), [""] * n)
 
 
-def answers(c, learner):
-    """Seconds to the first answer, share that the learner has scored by then, seconds to the last."""
-    ranker = Ranker(c)
+def answers(c, learner, n_threads, limit=None):
+    """Seconds to the first answer, share that the learner has scored by then, seconds to the last.
+
+    The last are ``None`` where it takes longer than ``limit``.
+    """
+    ranker = Ranker(c, n_threads=n_threads)
     marks = {c.ids[i]: WANTED if i % 4 == 0 else NOT_WANTED for i in range(14)}
     for k in marks:
         ranker.similarity.column(k, c.bags[[c.row[k]]])  # earlier rounds left these
@@ -41,19 +44,22 @@ def answers(c, learner):
     job.done.wait(PATIENCE)
     ranker.order(job)
     first, share = time.perf_counter() - start, job.scored / len(c)
-    job.done.wait()
-    return first, share, time.perf_counter() - start
+    finished = job.done.wait(limit)
+    last = time.perf_counter() - start
+    job.end()
+    if job.error:
+        raise RuntimeError(job.error)
+    return first, share, last if finished else None
 
 
 def search(n_threads=2):
     found = {}
-    with threads(n_threads):
-        for n in (1000, 10_000):
-            c = collection(n)
-            for learner in LEARNERS:
-                answers(collection(200), learner)  # compiled
-                first, share, last = answers(c, learner)
-                found[f"{learner} {n}"] = [round(first, 2), round(share, 2), round(last, 2)]
+    for n in (1000, 10_000):
+        c = collection(n)
+        for learner in LEARNERS:
+            answers(collection(200), learner, n_threads)  # compiled
+            first, share, last = answers(c, learner, n_threads)
+            found[f"{learner} {n}"] = [round(first, 2), round(share, 2), round(last, 2)]
     slowest = max(found, key=lambda k: found[k][0])
     return {
         "ratio": round(found["auto 10000"][2] / found["auto 10000"][0], 2),

@@ -1,9 +1,10 @@
-"""How methods grow: ``python benchmarks/growth.py [--seconds 60] [--most 30000] [--methods A,B] [--page]``.
+"""How methods grow: ``python benchmarks/growth.py [--seconds 10] [--methods A,B] [--again] [--page]``.
 
-Each point is a process of its own: one method fitted on one size of made bags, its seconds, its peak of
-memory, and the seconds to predict one bag. Points are kept in ``growth.jsonl`` as soon as they are known,
-so that the script may be stopped and started again; a method that runs out of its seconds or of memory is
-not tried on larger sizes. ``--page`` writes docs/growth.md and its pictures from what is known.
+One method after the other is fitted on made bags of growing size. A point is the seconds of processor time
+of a fit, its peak of memory, and the seconds to predict one bag; points are kept in ``growth.jsonl`` as
+soon as they are known, so that the script may be stopped and started again. A method that runs out of its
+seconds or of memory is not tried on larger sizes. ``--page`` writes docs/growth.md and its pictures from
+what is known, ``--again`` measures the named methods anew.
 """
 
 import argparse
@@ -11,6 +12,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -24,46 +28,103 @@ SIZES = {
     "instances": [5, 50, 500, 5000],
     "features": [2, 20, 200, 2000],
 }
-MEMORY = 24e9  # bytes of the machine that the page speaks of
+MEMORY, ROOM = 24e9, 6e9  # bytes of the machine that the page speaks of, and that a fit may take here
+SEEN = 3e7  # bytes from which a peak says something about the method
+FLAT = 0.7  # exponent of memory up to which it does not tell where it ends
+SECONDS = 10.0  # that a fit may take
+OVER = 77  # exit code of a process whose seconds are over
+REPEATS = 5  # bags predicted, of which the fastest counts
 
 
-def points(axis: str, most: int) -> list[dict]:
+def points(axis: str) -> list[dict]:
     """Sizes along one axis, the others in the middle."""
-    return [{**MIDDLE, axis: size} for size in SIZES[axis] if size <= most]
+    return [{**MIDDLE, axis: size} for size in SIZES[axis]]
 
 
-def measure(name: str, size: dict) -> dict:
-    """Fit and predict in this process; compiled before the clock starts."""
+def work(name: str, rows: list[dict], seconds: float) -> None:
+    """Measure in this process what ``rows`` do not know; it ends where its seconds are over.
+
+    Writes a line before a point, with its size, and one after it.
+    """
     import resource
-    import time
     import warnings
 
-    from skmil import method
+    import skmil
 
     warnings.simplefilter("ignore")
-    clock = time.perf_counter
-    method(name).fit(*made(40, 3, size["features"]))
-    X, y = (musk if size.get("data") == "musk1" else made)(*_shape(size))
-    before = _memory(resource)
-    start = clock()
-    model = method(name).fit(X, y)
-    fit, peak = clock() - start, _memory(resource)
+    resource.setrlimit(resource.RLIMIT_AS, (int(_status("VmSize") + ROOM), resource.RLIM_INFINITY))
+    watch = Watch()
+    found = {json.dumps(row["size"], sort_keys=True): row for row in rows}
+    for sizes in [[MUSK1], *(points(axis) for axis in SIZES)]:
+        for before, size in zip([{}, *sizes], sizes, strict=False):
+            key, last = json.dumps(size, sort_keys=True), found.get(json.dumps(before, sort_keys=True), {})
+            if key in found and "failed" not in found[key]:
+                continue
+            if key in found or too_large(last, before, size, seconds):
+                break
+            print(json.dumps({"size": size}), flush=True)
+            X, y = (musk if "data" in size else made)(*_shape(size))
+            watch.start(seconds)
+            with suppress(ValueError):  # refused
+                skmil.method(name).fit(*made(12, 3, min(size["features"], 200)))  # loads compiled code
+            watch.start(seconds)
+            found[key] = {"size": size, **measure(skmil.method(name), X, y)}
+            print(json.dumps(found[key]), flush=True)
+            if "failed" in found[key]:
+                break
+
+
+class Watch:
+    """Ends this process where it has used the seconds that it was given.
+
+    A limit of the system would do the same, but let the clock of the process tick hundreds of times slower.
+    """
+
+    def __init__(self):
+        self.end = float("inf")
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def start(self, seconds: float) -> None:
+        """So many from now on."""
+        self.end = time.process_time() + seconds
+
+    def _look(self) -> None:
+        while time.process_time() < self.end:
+            time.sleep(0.1)
+        os._exit(OVER)
+
+
+def measure(model, X, y) -> dict:
+    """Seconds and bytes of one fit, and seconds of predicting one bag; says why where there are none."""
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    before, start = _status("VmRSS"), time.process_time()
+    try:
+        model.fit(X, y)
+    except MemoryError:
+        return {"failed": f"over {ROOM / 1e9:.0f} GB"}
+    except ValueError as error:
+        return {
+            "failed": f"refused: {str(error).splitlines()[0]}",
+            "fit": round(time.process_time() - start, 5),
+        }
+    fit, peak = time.process_time() - start, _status("VmHWM")
     model.predict(X[:1])
     times = []
-    for i in range(5):
-        start = clock()
+    for i in range(REPEATS):
+        start = time.process_time()
         model.predict(X[i : i + 1])
-        times.append(clock() - start)
-    return {"fit": fit, "one": min(times), "peak": peak - before}
+        times.append(time.process_time() - start)
+    return {"fit": round(fit, 5), "one": round(min(times), 6), "peak": max(peak - before, 0)}
 
 
 def _shape(size: dict) -> tuple[int, int, int]:
     return size["bags"], size["instances"], size["features"]
 
 
-def _memory(resource) -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+def _status(field: str) -> int:
+    """A number of bytes that Linux knows about this process."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def made(n: int, m: int, d: int):
@@ -85,45 +146,57 @@ def musk(*_shape):
     return load_musk1(return_X_y=True)
 
 
-def run(name: str, size: dict, seconds: float) -> dict:
-    """One point in a process of its own; says why where there is none."""
-    command = [sys.executable, __file__, "--point", json.dumps({"name": name, "size": size})]
-    environment = {**os.environ, "SKMIL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds + 60, env=environment, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"over {seconds:.0f} s"}
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        return {"failed": lines[-1][:200] if lines else f"exit code {done.returncode}"}
-    found = json.loads(done.stdout.splitlines()[-1])
-    return found if found["fit"] <= seconds else {**found, "failed": f"over {seconds:.0f} s"}
+def run(name: str, seconds: float) -> None:
+    """Measure what is not known of a method; where a process ends at a point, the next one goes on."""
+    environment = {**os.environ, **dict.fromkeys(("SKMIL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
+    while True:
+        rows = [row for (of, _), row in known().items() if of == name]
+        task = json.dumps({"name": name, "rows": rows, "seconds": seconds})
+        command = [sys.executable, __file__, "--work", task]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+            row: dict = {}
+            for line in process.stdout:
+                row = json.loads(line)
+                if len(row) > 1:
+                    keep({"name": name, **row})
+            code = process.wait()
+        if not row or (code == 0 and len(row) > 1):
+            return
+        keep({"name": name, **row, "failed": _end(code, seconds)})
+
+
+def _end(code: int, seconds: float) -> str:
+    return f"over {seconds:.0f} s" if code == OVER else f"ended with {code}"
+
+
+def too_large(found: dict, size: dict, following: dict, seconds: float) -> bool:
+    """Whether the following size would take too long even if time grew no faster than it."""
+    return bool(found) and found["fit"] * np.prod(_shape(following)) / np.prod(_shape(size)) > seconds
+
+
+def keep(row: dict) -> None:
+    """Add a point to the file."""
+    with KNOWN.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    print(json.dumps(row), flush=True)
 
 
 def known() -> dict:
-    """The points of the file, by name and size."""
+    """The points of the file, by name and size; the last one counts."""
     if not KNOWN.exists():
         return {}
     rows = [json.loads(line) for line in KNOWN.read_text("utf-8").splitlines()]
-    return {(r["name"], json.dumps(r["size"], sort_keys=True)): r for r in rows}
+    return {_key(r["name"], r["size"]): r for r in rows}
 
 
-def fill(names: list[str], most: int, seconds: float) -> None:
-    """Measure what is not known yet, the smallest sizes first."""
-    for name in names:
-        for axis in SIZES:
-            for size in [MUSK1, *points(axis, most)]:
-                key = name, json.dumps(size, sort_keys=True)
-                row = known().get(key)
-                if row is None:
-                    row = {"name": name, "size": size, **run(name, size, seconds)}
-                    with KNOWN.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(row) + "\n")
-                    print(json.dumps(row), flush=True)
-                if "failed" in row and "data" not in size:
-                    break
+def _key(name: str, size: dict) -> tuple[str, str]:
+    return name, json.dumps(size, sort_keys=True)
+
+
+def forget(names: list[str]) -> None:
+    """Leave out what is known of some methods."""
+    rows = [row for (name, _), row in known().items() if name not in names]
+    KNOWN.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 def exponent(sizes, values) -> float:
@@ -135,13 +208,13 @@ def exponent(sizes, values) -> float:
 
 def largest(sizes, peaks) -> float:
     """The size at which memory reaches that of the machine, by the slope of the last two points."""
-    if len(sizes) < 2 or peaks[-1] < 3e7:
+    slope = exponent(sizes[-2:], peaks[-2:])
+    if not slope > FLAT or peaks[-1] < SEEN:
         return float("nan")
-    slope = max(exponent(sizes[-2:], peaks[-2:]), 0.5)
     return float(sizes[-1] * (MEMORY / peaks[-1]) ** (1 / slope))
 
 
-def page(names: list[str]) -> str:
+def page(names: list[str], seconds: float) -> str:
     """The page: one table per axis, and the latency on Musk1."""
     rows = known()
     text = [
@@ -149,51 +222,65 @@ def page(names: list[str]) -> str:
         "",
         "Made by `benchmarks/growth.py`: defaults, one thread, made bags with 5 % wrong labels; one axis "
         f"grows, the others stay at {MIDDLE['bags']} bags of {MIDDLE['instances']} instances with "
-        f"{MIDDLE['features']} features. Seconds and memory are those of the largest size that was done in "
-        "time; exponents are slopes through the last three sizes, so 1 is linear and 2 quadratic; the last "
-        "column says where 24 GB end, by the slope of memory.",
+        f"{MIDDLE['features']} features. Seconds are those of the processor, so that other work on the "
+        "machine hardly shows, after the compiled code is loaded; memory is the peak of the process "
+        "during `fit`, less what it held before. A row shows the largest size that was done; larger ones "
+        f"were not, for the reason in the last column: a fit may take {seconds:.0f} s and "
+        f"{ROOM / 1e9:.0f} GB, and a size that would take longer even by linear growth is not tried. "
+        "Exponents are slopes through the last three sizes, so 1 is linear and 2 quadratic; those of short "
+        "fits mean little. Where 24 GB end is estimated from the slope of memory.",
     ]
     for axis in SIZES:
+        text += ["", f"## {axis.capitalize()}", ""]
+        text += [f"![Seconds to fit over {axis}](images/growth_{axis}.svg)", ""]
         text += [
-            "",
-            f"## {axis.capitalize()}",
-            "",
-            f"![fit seconds over {axis}](images/growth_{axis}.svg)",
-            "",
+            f"| method | {axis} | fit, s | one bag, ms | memory, MB | fit ~ | memory ~ | 24 GB at | end |"
         ]
-        text += [f"| method | {axis} | fit, s | one bag, ms | memory, MB | fit ~ | memory ~ | 24 GB at |"]
-        text += ["|---|---|---|---|---|---|---|---|"]
-        text += [_line(n, *series(rows, n, axis), axis) for n in names if len(series(rows, n, axis)[0])]
-    text += ["", "## One bag of Musk1", "", "| method | ms |", "|---|---|"]
-    for name in names:
-        found = [
-            r for (n, _), r in rows.items() if n == name and r["size"].get("data") == "musk1" and "one" in r
-        ]
-        text += [f"| {name} | {1000 * found[0]['one']:.1f} |"] if found else []
+        text += ["|---|---|---|---|---|---|---|---|---|"]
+        text += [_line(rows, n, axis, seconds) for n in names if len(series(rows, n, axis)[0])]
+    text += ["", "## One bag of Musk1", "", "The fastest of five, after one to warm up.", ""]
+    text += ["| method | ms |", "|---|---|"]
+    found = [(rows.get(_key(n, MUSK1), {}).get("one"), n) for n in names]
+    text += [f"| {n} | {1000 * one:.1f} |" for one, n in found if one is not None]
     return "\n".join(text) + "\n"
 
 
 def series(rows, name, axis):
     """Sizes, and fit, one and peak at each, along an axis."""
     found = []
-    for size in points(axis, 10**9):
-        row = rows.get((name, json.dumps(size, sort_keys=True)), {})
-        if "fit" in row:
+    for size in points(axis):
+        row = rows.get(_key(name, size), {})
+        if "one" in row:
             found.append((size[axis], row["fit"], row["one"], row["peak"]))
     return tuple(np.array(part) for part in zip(*found, strict=True)) if found else ([], [], [], [])
 
 
-def _line(name, sizes, fit, one, peak, axis) -> str:
-    end = largest(sizes, peak)
-    cells = [name, f"{sizes[-1]:,}", f"{fit[-1]:.3g}", f"{1000 * one[-1]:.3g}", f"{peak[-1] / 1e6:.0f}"]
-    cells += [f"{exponent(sizes, fit):.1f}", f"{exponent(sizes, peak):.1f}" if peak[-1] > 3e7 else ""]
-    return "| " + " | ".join([*cells, "" if np.isnan(end) else f"{end:.1g}"]) + " |"
+def _line(rows, name, axis, seconds) -> str:
+    sizes, fit, one, peak = series(rows, name, axis)
+    end, seen = largest(sizes, peak), peak[-1] > SEEN
+    cells = [name, f"{sizes[-1]:,}", f"{fit[-1]:.2g}", f"{1000 * one[-1]:.2g}"]
+    cells += [f"{peak[-1] / 1e6:.0f}" if seen else "", f"{exponent(sizes, fit):.1f}"]
+    cells += [
+        f"{exponent(sizes, peak):.1f}" if seen else "",
+        "" if np.isnan(end) else f"{float(f'{end:.2g}'):,.0f}",
+    ]
+    return "| " + " | ".join([*cells, _reason(rows, name, axis, sizes[-1], seconds)]) + " |"
+
+
+def _reason(rows, name, axis, size, seconds) -> str:
+    """Why there is no larger size."""
+    larger = [s for s in points(axis) if s[axis] > size]
+    if not larger:
+        return ""
+    return rows.get(_key(name, larger[0]), {"failed": f"over {seconds:.0f} s"})["failed"]
 
 
 def draw(names: list[str]) -> None:
     """Seconds of fitting over each axis, one line per method."""
+    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
+    rcParams["svg.hashsalt"] = "growth"  # the same picture from the same points
     rows = known()
     for axis in SIZES:
         figure = Figure(figsize=(7, 5), layout="constrained")
@@ -209,22 +296,25 @@ def draw(names: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60, help="most seconds of a fit")
-    parser.add_argument("--most", type=int, default=30_000, help="largest number along an axis")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="most seconds of a fit")
     parser.add_argument("--methods", default="all")
+    parser.add_argument("--again", action="store_true", help="measure these methods anew")
     parser.add_argument("--page", action="store_true", help="only write the page from what is known")
-    parser.add_argument("--point", help=argparse.SUPPRESS)
+    parser.add_argument("--work", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.point:
-        print(json.dumps(measure(**json.loads(options.point))))
+    if options.work:
+        work(**json.loads(options.work))
         return
     import skmil
 
     names = list(skmil.methods()) if options.methods == "all" else options.methods.split(",")
+    if options.again:
+        forget(names)
     if not options.page:
-        fill(names, options.most, options.seconds)
+        for name in names:
+            run(name, options.seconds)
     draw(list(skmil.methods()))
-    PAGE.write_text(page(list(skmil.methods())), "utf-8")
+    PAGE.write_text(page(list(skmil.methods()), options.seconds), "utf-8")
 
 
 if __name__ == "__main__":

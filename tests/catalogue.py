@@ -10,6 +10,7 @@ from skmil.embeddings import (
     MeanStdEmbedding,
     MilesEmbedding,
     MinMaxEmbedding,
+    NystroemEmbedding,
     PosteriorEmbedding,
 )
 from skmil.kernels import (
@@ -73,6 +74,7 @@ KERNELS = [
     GraphKernel(1.5, gamma=0.5),
     IsolationKernel(10, 4, random_state=0),
     IsolationKernel(10, 4, 0.6, normalize=False, random_state=0),
+    IsolationKernel(10, 4, 0.6, weights="data", random_state=0),
     Normalized(SetKernel(gamma=0.5, normalization="sum")),
     Power(SetKernel(gamma=0.5), rho=0.5),
     EmpiricalMap(SetKernel(gamma=0.5)),
@@ -102,7 +104,9 @@ EMBEDDINGS = [
     IsolationEmbedding(10, 4, random_state=0),
     IsolationEmbedding(10, 4, 0.6, metric="relevant", random_state=0),
     IsolationEmbedding(5, 4, partition="forest", random_state=0),
+    IsolationEmbedding(10, 4, weights="presence", random_state=0),
     FisherEmbedding(random_state=0),
+    NystroemEmbedding(SetKernel(gamma=0.5), 4, random_state=0),
     PosteriorEmbedding(3, n_init=2, random_state=0),
     PosteriorEmbedding(2, "diag", p=0.5, n_init=1, random_state=0),
     PosteriorEmbedding(3, n_init=2, combine="all", random_state=0),

@@ -1,5 +1,8 @@
 """Shared fixtures: small bags that no test may change, and the benchmark data where it is at hand."""
 
+import shutil
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,12 @@ from skmil import Bags
 from skmil.datasets import load_bags
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+# A shell that runs the suite in the background lets it ignore Ctrl-C, and so would what the tests start.
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -41,3 +50,25 @@ def shared_data():
         return load_bags(path)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def indexed(tmp_path_factory):
+    """A folder of pictures with its index, to be copied."""
+    from tests import searching
+
+    return searching.write_collection(tmp_path_factory.mktemp("made") / "pictures")
+
+
+@pytest.fixture
+def folder(indexed, tmp_path):
+    """A folder of pictures with its index, for one test."""
+    return Path(shutil.copytree(indexed, tmp_path / "pictures"))
+
+
+@pytest.fixture
+def client(folder):
+    """The search page of such a folder, in process."""
+    from tests import searching
+
+    return searching.open_client(folder)

@@ -53,10 +53,12 @@ def isolation_kernel(x, y, H, distance):
     return sum(cell(x, h, distance) == cell(y, h, distance) for h in H) / len(H)
 
 
-def isolation_weights(S, H, epsilon, distance):
+def isolation_weights(S, H, epsilon, distance, among=None):
+    """``among``: the instances to count similar ones in, the bag itself where not given."""
     if epsilon is None:
         return np.full(len(S), 1 / len(S))
-    W = [1 / sum(isolation_kernel(x, y, H, distance) > epsilon for y in S) for x in S]
+    T = S if among is None else among
+    W = [1 / max(1, sum(isolation_kernel(x, y, H, distance) > epsilon for y in T)) for x in S]
     return np.array(W) / sum(W)
 
 
@@ -69,13 +71,19 @@ def isolation_set_kernel(S, T, H, epsilon, distance):
     )
 
 
-def isolation_features(S, H, epsilon, distance):
-    w = isolation_weights(S, H, epsilon, distance)
+def isolation_features(S, H, epsilon, distance, among=None):
+    w = isolation_weights(S, H, epsilon, distance, among)
     v = [np.zeros(len(h)) for h in H]
     for x, weight in zip(S, w, strict=True):
         for h, row in zip(H, v, strict=True):
             row[cell(x, h, distance)] += weight
     return np.concatenate(v)
+
+
+def isolation_presence(S, H, distance):
+    return np.concatenate(
+        [[float(any(cell(x, h, distance) == j for x in S)) for j in range(len(h))] for h in H]
+    )
 
 
 # miGraph (Zhou, Sun & Li 2009).

@@ -13,7 +13,7 @@ from skmil.cli import main
 from skmil.formats import write_bags
 from skmil.learners import AutoClassifier, AutoRegressor, BlendKernel
 from skmil.learners.auto import blend, estimator
-from skmil.learners.auto.blend import alignment
+from skmil.learners.auto.blend import predicted
 from tests.test_explanation import planted
 
 
@@ -23,16 +23,25 @@ def noise(n, seed, d=3, share=0.5):
     return Bags.from_list([rng.normal(size=(rng.integers(1, 6), d)) for _ in y]), y
 
 
-def test_alignment_is_the_cosine_of_matrices():
+def test_what_a_kernel_predicts_is_what_refits_without_each_bag_give(monkeypatch):
     rng = np.random.default_rng(0)
-    A = rng.normal(size=(12, 12))
-    H = np.eye(12) - 1 / 12
-    K = H @ A @ A.T @ H
-    for y in (rng.integers(0, 3, 12), rng.normal(size=12)):
-        ideal = np.outer(y, y) if y.dtype.kind == "f" else (y[:, None] == y).astype(float)
-        L = H @ ideal @ H
-        expected = (K * L).sum() / np.linalg.norm(K) / np.linalg.norm(L)
-        assert alignment(K, y) == pytest.approx(max(0, expected), rel=1e-9)
+    y = rng.integers(0, 3, 12)
+    Z = rng.normal(size=(12, 3)) + y[:, None]
+    Z -= Z.mean(axis=0)
+    K, penalty = Z @ Z.T / 3, 0.3
+    monkeypatch.setattr(blend, "RIDGES", (penalty,))
+    for labels in (y, y + rng.normal(size=12)):
+        Y = labels[:, None] if labels.dtype.kind == "f" else (labels[:, None] == np.unique(labels)) * 1.0
+        Y = Y - Y.mean(axis=0)
+        error = alone = 0.0
+        for i in range(12):
+            rest = np.delete(np.arange(12), i)
+            A = K[np.ix_(rest, rest)] + 1.0 + penalty * np.eye(11)
+            found = (K[i, rest] + 1.0) @ np.linalg.solve(A, Y[rest])
+            error += np.sum((Y[i] - found) ** 2)
+            alone += np.sum((Y[i] - Y[rest].mean(axis=0)) ** 2)
+        assert predicted(K, labels) == pytest.approx(1 - error / alone, rel=1e-9)
+        assert predicted(-0.01 * np.eye(12), labels) == 0
 
 
 def test_the_blend_is_the_weighted_sum_of_its_parts(toy):
@@ -199,4 +208,4 @@ def test_fit_shows_the_leaderboard(toy, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "m.skops: auto" in said and "set kernel, middle" in said and "weight" in said
     assert main(["predict", "m.skops", "t.csv", "--proba"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "bag,prediction,score,P(0),P(1)"
+    assert capsys.readouterr().out.splitlines()[0] == "bag,prediction,score(1),P(0),P(1)"

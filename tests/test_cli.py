@@ -124,7 +124,7 @@ def test_fit_predict_explain(run, path, toy, tmp_path):
     rows = list(csv.DictReader(out.splitlines()))
     model = skmil.method("MI-Kernel", C=2, gamma=0.5).fit(X, y)
     assert code == 0 and [int(r["prediction"]) for r in rows] == model.predict(X).tolist()
-    assert np.allclose([float(r["score"]) for r in rows], model.decision_function(X), rtol=1e-5)
+    assert np.allclose([float(r["score(1)"]) for r in rows], model.decision_function(X), rtol=1e-5)
     assert run("predict", "m.skops", path, "--out", "p.csv")[0] == 0
     assert (tmp_path / "p.csv").read_text() == out
     code, out, _ = run("explain", "m.skops", path, "--id", 3, "--plot", "e.png")
@@ -147,6 +147,20 @@ def test_a_strangers_csv_in_two_commands(run, tmp_path):
     assert run("fit", "mine.csv", "m.skops", *columns)[0] == 0
     code, out, _ = run("predict", "m.skops", "mine.csv", *columns)
     assert code == 0 and out.splitlines()[1].startswith("mol0,idle,") and len(out.splitlines()) == 13
+
+
+def test_a_damaged_file_is_not_read_in_another_way(run, tmp_path):
+    rows = "".join(f"m{i},{i % 2},{i % 2},{0.5 * i}\n" for i in range(8))
+    (tmp_path / "train.csv").write_text("mol,out,f,g\n" + rows)
+    assert (
+        run("fit", "train.csv", "m.skops", "--method", "Simple-MI", "--bag", "mol", "--label", "out")[0]
+        == 0
+    )
+    (tmp_path / "new.csv").write_text("mol,g,f\nm1,1,2\nm1,3,oops\n")
+    assert refused(run("predict", "m.skops", "new.csv"), "new.csv, line 3: expected a number", "'oops'")
+    for name in ("mol", "bag"):  # that of the training data, or a usual one
+        (tmp_path / "new.csv").write_text(f"{name},g,f\nm1,1,2\nm1,3,1\n")
+        assert run("predict", "m.skops", "new.csv")[0] == 0
 
 
 def test_an_unknown_bag_column_names_the_option_of_the_verb(run, tmp_path):

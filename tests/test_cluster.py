@@ -106,6 +106,19 @@ def test_tiles_have_the_bits_of_the_matrix(tmp_path, kernel):
     assert_array_equal(skmil.gram(kernel, store, out=tmp_path / "k.zarr", tile=4)[:], symmetric)
 
 
+def test_single_precision_on_request(data, tmp_path):
+    bags, _, _ = data
+    K = SetKernel(gamma=0.5)(bags)
+    small = skmil.gram(SetKernel(gamma=0.5), bags, tile=7, dtype="float32")
+    assert small.dtype == np.float32
+    assert_allclose(small, K, rtol=6e-8, atol=1e-38)
+    stored = skmil.gram(SetKernel(gamma=0.5), bags, out=tmp_path / "k.zarr", tile=7, dtype="float32")
+    assert stored.dtype == np.float32
+    assert_array_equal(stored[:], small)
+    with pytest.raises(ValueError, match="dtype is 'int8'; use one of float64, float32"):
+        skmil.gram(SetKernel(gamma=0.5), bags, dtype="int8")
+
+
 def test_counts_of_boxes_do_not_depend_on_tiles(data):
     bags = skmil.Bags.from_list([b[:4, :2] for b in data[0][:9]])
     kernel = BoxKernel("and", method="pairwise", random_state=0).fit(bags)

@@ -1,5 +1,7 @@
 """Every Python block of the README and of the documentation runs; every method has its page."""
 
+import importlib
+import pkgutil
 import re
 import runpy
 import tomllib
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import skmil
 from skmil import methods
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +26,37 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     script.write_text("\n\n".join(blocks(page)), "utf-8")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script))
+
+
+def documented():
+    """Names that the reference shows, with their modules."""
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    yield from re.findall(r"auto(?:class|function):: ([\w.]+)", text)
+    for module, members in re.findall(r"automodule:: ([\w.]+)\n +:members:(.*)", text):
+        listed = members.replace(",", " ").split()
+        yield from (f"{module}.{name}" for name in listed or public(importlib.import_module(module)))
+    yield from (
+        f"skmil.extend.{name}" for name in re.findall(r"`(\w+)`", text[text.index("`skmil.extend`") :])
+    )
+
+
+def public(module):
+    """Classes and functions that a module shows: those it lists, or those it defines."""
+    own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
+    names = getattr(module, "__all__", own)
+    return [n for n in names if not n.startswith("_") and callable(getattr(module, n))]
+
+
+def test_the_reference_names_everything_public():
+    shown = set(documented())
+    for found in pkgutil.iter_modules(skmil.__path__, "skmil."):
+        name = found.name.removeprefix("skmil.")
+        if name.startswith("_") or name in ("bags", "cli"):  # found in `skmil` itself, and no library
+            continue
+        module = getattr(skmil, name)  # one level below `import skmil`
+        missing = [n for n in public(module) if not {f"{module.__name__}.{n}", f"skmil.{n}"} & shown]
+        assert not missing, f"docs/api.md does not show {missing} of {module.__name__}"
+    assert not [n for n in public(skmil) if f"skmil.{n}" not in shown]
 
 
 def test_every_method_says_when_to_use_it():

@@ -12,7 +12,7 @@ from skmil.datasets import make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
 from skmil.kernels import BoxKernel, SetKernel
 from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, InstanceLabelSVM
-from skmil.learners.gmil import group_boxes
+from skmil.learners.gmil import _intervals, _look_hopeless, group_boxes
 from skmil.preprocessing import BagGrid
 from tests import naive
 
@@ -181,6 +181,15 @@ class TestWinnow:
             with pytest.raises(ValueError, match=r"make up to .* groups of boxes.*; lower n_clusters"):
                 learner.fit(X, y)
             assert len(learner.set_params(n_clusters=8).fit(X, y).size_) > 8
+
+    @pytest.mark.parametrize("n_features", [2, 3, 4, 40, 166])
+    def test_the_hopeless_is_seen_by_a_few_boxes_and_nothing_else_is(self, n_features):
+        centers = np.random.default_rng(n_features).integers(0, 100, size=(40, n_features)).astype(float)
+        cuts = GMIL2()._cuts(centers)
+        masks = [_intervals(c, 100, v)[0] for c, v in zip(centers.T, cuts, strict=True)]
+        assert _look_hopeless(40, masks) == (n_features >= 40)
+        if n_features < 40:
+            group_boxes(centers, np.full(n_features, 100), cuts)  # which fits
 
     def test_merging_keeps_predictions_on_training_bags(self):
         made = make_gmil(60, random_state=0)

@@ -342,17 +342,17 @@ def test_what_is_no_picture_says_why(content, reason):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"cut": "circles"}, "use 'segments' or 'tiles'"),
+        ({"cut": "circles"}, "'cut' parameter of ImageBags must be"),
         ({"features": ("colour",)}, "give some of luminance"),
         ({"features": ()}, "give some of luminance"),
         ({"features": ("size", "size")}, "each once"),
         ({"cut": "tiles", "features": ("shape",)}, "tiles all have one shape"),
         ({"features": len}, "set cut='tiles'"),
         ({"tile": 10}, "multiple of 4"),
-        ({"overlap": 1.0}, "from 0 to below 1"),
-        ({"max_segments": 0}, "at least 1"),
-        ({"side": 2}, "at least 4"),
-        ({"drop": -1}, "give numbers from 0"),
+        ({"overlap": 1.0}, r"'overlap' parameter .* range \[0\.0, 1\.0\)"),
+        ({"max_segments": 0}, r"'max_segments' parameter .* range \[1, inf\)"),
+        ({"side": 2}, r"'side' parameter .* range \[4, inf\)"),
+        ({"drop": -1}, r"'drop' parameter .* range \[0\.0, inf\)"),
     ],
 )
 def test_parameters_are_checked(options, what):

@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 import skmil
 from skmil import Bags, threads
 from skmil._engines import isolation as engine
-from skmil._engines.isolation import _similar, _weights
+from skmil._engines.isolation import _similar, _similar_in_bags, _weights
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
 from skmil.kernels import IsolationKernel
@@ -56,6 +56,37 @@ def test_equations(epsilon, metric, as_sparse):
     assert_allclose(e.transform(X).toarray(), Z, atol=1e-12)
     assert_allclose(k(X), K, atol=1e-12)
     assert_allclose(cosine(X), K / np.outer(norm, norm), atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "relevant"])
+@pytest.mark.parametrize("weights", ["data", "presence"])
+def test_other_readings_of_equation_9(weights, metric):
+    known, new = texts(), texts(4, seed=1)
+    params = {"n_partitions": 5, "n_cells": 4, "similarity_threshold": 0.5, "metric": metric}
+    e = IsolationEmbedding(**params, weights=weights, normalize=False, random_state=1).fit(known)
+    k = IsolationKernel(**params, weights=weights, random_state=1).fit(known)
+    H, distance = centers(e, known), DISTANCES[metric]
+    for bags in (known, new):
+        if weights == "presence":
+            Z = np.array([naive.isolation_presence(S, H, distance) for S in bags])
+        else:
+            Z = np.array(
+                [naive.isolation_features(S, H, 0.5, distance, among=known.instances) for S in bags]
+            )
+        assert_allclose(e.transform(bags).toarray(), Z, atol=1e-12)
+        norm = np.linalg.norm(Z, axis=1)
+        assert_allclose(k(bags), Z @ Z.T / np.outer(norm, norm), atol=1e-12)
+
+
+def test_drawn_training_instances_stand_for_all(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = Bags.from_list([rng.normal(size=(40, 2)) for _ in range(30)])
+    params = {"n_partitions": 50, "n_cells": 8, "similarity_threshold": 0.5, "weights": "data"}
+    exact = IsolationKernel(**params, random_state=0).fit_transform(X)
+    monkeypatch.setattr(engine, "DRAWN", 600)
+    k = IsolationKernel(**params, random_state=0).fit(X)
+    assert len(k.map_.known) == 600
+    assert_allclose(k.transform(X), exact, atol=0.03)
 
 
 def test_rows_of_a_table_are_instances():
@@ -157,10 +188,11 @@ def test_forest(bags):
     assert_array_equal(e.fit_transform(thin).toarray(), Z)
 
 
+@pytest.mark.parametrize("weights", ["bag", "data", "presence"])
 @pytest.mark.parametrize("epsilon", [None, 0.6])
 @pytest.mark.parametrize("normalize", [True, False])
-def test_shares_of_instances(bags, epsilon, normalize):
-    k = IsolationKernel(20, 8, epsilon, normalize=normalize, random_state=0).fit(bags)
+def test_shares_of_instances(bags, epsilon, normalize, weights):
+    k = IsolationKernel(20, 8, epsilon, normalize=normalize, weights=weights, random_state=0).fit(bags)
     parts = k.instance_gram(bags, bags[:4])
     assert_allclose(np.add.reduceat(parts, bags.offsets[:-1]), k(bags, bags[:4]), atol=1e-12)
 
@@ -343,7 +375,8 @@ def two_crowds_and_a_few(n, t=40):
 @pytest.mark.parametrize("n", [2, 64, 65, 1100])
 def test_weights_count_the_similar_ones(n):
     cells = np.vstack([two_crowds_and_a_few(max(n, 8))[:n], two_crowds_and_a_few(30)])
-    w = _weights(cells, np.array([0, n, n + 30]), 0.5)
+    offsets = np.array([0, n, n + 30])
+    w = _weights(_similar_in_bags(cells, offsets, 21), offsets)
     for part in (slice(0, n), slice(n, n + 30)):
         expected = 1 / brute_similar(cells[part], 21)
         assert_allclose(w[part], expected / expected.sum(), rtol=1e-12)

@@ -1,8 +1,13 @@
 """BagSVC, BagSVR, SIL, BagPipeline: what the laws do not say about them."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
@@ -11,7 +16,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skmil import Bags
 from skmil.embeddings import MeanEmbedding, MinMaxEmbedding
-from skmil.kernels import MinimaxKernel, SetKernel
+from skmil.kernels import (
+    BoxKernel,
+    EmpiricalMap,
+    GraphKernel,
+    IsolationKernel,
+    MinimaxKernel,
+    Power,
+    SetKernel,
+)
 from skmil.learners import SIL, BagPipeline, BagSVC, BagSVR, CalibratedBagClassifier, leave_one_out
 from skmil.preprocessing import BagScaler
 
@@ -38,6 +51,34 @@ def test_same_as_svr_on_the_gram_matrix(toy):
     k = SetKernel(gamma=0.3)
     theirs = SVR(kernel="precomputed").fit(k(X), y)
     assert_allclose(BagSVR(k).fit(X, y).predict(X), theirs.predict(k(X)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "most"),
+    [
+        (SetKernel(gamma=1.0), 1.2),
+        (SetKernel(gamma=1.0, normalization="cosine"), 1.2),
+        (MinimaxKernel(), 1.2),
+        (GraphKernel(gamma=1.0), 1.2),
+        (Power(SetKernel(gamma=1.0)), 1.2),
+        (IsolationKernel(20, 32, random_state=0), 1.4),  # and the features of the bags
+        (EmpiricalMap(SetKernel(gamma=1.0), anchors=20), 1.3),  # and the anchors
+        (BoxKernel(method="shared", n_boxes=50, power="auto", random_state=0), 1.4),  # and the boxes
+        (SetKernel(gamma=1.0) + MinimaxKernel(), 2.2),  # a matrix for each term
+    ],
+    ids=lambda k: " ".join(repr(k).split()) if not isinstance(k, float) else None,
+)
+def test_memory_is_that_of_one_matrix(kernel, most):
+    X, y = np.random.default_rng(0).normal(size=(2000, 1, 2)), np.arange(2000) % 2
+    BagSVC(kernel).fit(X[:50], y[:50])
+    for fit in (lambda: clone(kernel).fit_transform(X), lambda: BagSVC(kernel, max_iter=10).fit(X, y)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            tracemalloc.start()
+            fit()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < most * 8 * len(X) ** 2
 
 
 def test_prediction_touches_support_bags_only(toy):

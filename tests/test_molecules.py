@@ -266,15 +266,15 @@ def test_an_sdf_without_records_and_one_with_a_broken_one(tmp_path, source):
 @pytest.mark.parametrize(
     ("parameters", "what"),
     [
-        ({"conformers": "new"}, "conformers is 'new'; use one of 'generate', 'given'"),
-        ({"force_field": "amber"}, "force_field is 'amber'"),
-        ({"descriptor": "usrdog"}, "use a function or one of usrcat"),
-        ({"salts": "drop"}, "salts is 'drop'"),
-        ({"n_conformers": 0}, "n_conformers is 0"),
-        ({"n_conformers": 2.5}, "whole number"),
-        ({"window": 0}, "window is 0"),
-        ({"rmsd": -1}, "rmsd is -1"),
-        ({"random_state": None}, "random_state is None"),
+        ({"conformers": "new"}, "'conformers' parameter of MoleculeBags must be"),
+        ({"force_field": "amber"}, "'force_field' parameter .* Got 'amber'"),
+        ({"descriptor": "usrdog"}, "'descriptor' parameter .* callable"),
+        ({"salts": "drop"}, "'salts' parameter .* Got 'drop'"),
+        ({"n_conformers": 0}, "'n_conformers' parameter .* Got 0"),
+        ({"n_conformers": 2.5}, "'n_conformers' parameter .* an int"),
+        ({"window": 0}, "'window' parameter .* Got 0"),
+        ({"rmsd": -1}, "'rmsd' parameter .* Got -1"),
+        ({"random_state": None}, "'random_state' parameter .* Got None"),
     ],
 )
 def test_parameters_are_checked(parameters, what):

@@ -13,16 +13,46 @@ from sklearn.utils.estimator_checks import check_param_validation
 import skmil
 from skmil import Bags
 from skmil._engines.pairs import InstanceKernel
-from skmil.kernels import BagKernel, BoxKernel, EmpiricalMap, IsolationKernel, Normalized, SetKernel
-from skmil.learners import APR, DD, GMIL1, AnnealedSVM, MILBoost, WideLinearSVC
+from skmil.inspection import RememberBags
+from skmil.kernels import (
+    BagKernel,
+    BoxKernel,
+    EmpiricalMap,
+    IsolationKernel,
+    Normalized,
+    ProfileAlignment,
+    SetKernel,
+)
+from skmil.learners import (
+    APR,
+    DD,
+    GMIL1,
+    AnnealedSVM,
+    BagPipeline,
+    BagSVC,
+    BlendKernel,
+    MILBoost,
+    PositiveClass,
+    WideLinearSVC,
+)
 from skmil.learners.c45 import C45Partition
 from skmil.preprocessing import BagImputer, ForInstances
 from skmil.registry import REGISTRY
+from skmil.sources import ImageBags, MoleculeBags, PairwiseAlignment, SequenceBags, TextBags
 from tests.catalogue import CLASSIFIERS, EMBEDDINGS, KERNELS, PREPROCESSORS, REGRESSORS
 
 ON_TABLES = [WideLinearSVC(), C45Partition()]
 BEFORE = [*PREPROCESSORS, BagImputer(), ForInstances(StandardScaler())]
-ALL = KERNELS + EMBEDDINGS + BEFORE + CLASSIFIERS + REGRESSORS + ON_TABLES
+AROUND = [BlendKernel(), PositiveClass(BagSVC(SetKernel(gamma=0.5)), positive=1), RememberBags()]
+ALL = KERNELS + EMBEDDINGS + BEFORE + CLASSIFIERS + REGRESSORS + ON_TABLES + AROUND
+# What takes no bags, and something that each takes.
+OF_THINGS = {
+    ImageBags: [np.zeros((8, 8))],
+    TextBags: ["a few words"],
+    MoleculeBags: ["CCO"],
+    SequenceBags: ["MKV"],
+}
+OF_PAIRS = (PairwiseAlignment, ProfileAlignment)
 
 # What no parameter means, whatever it is called.
 NEVER = [np.nan, np.inf, -np.inf, 1j, "nonsense", b"rbf", object(), [], [np.nan], {"a"}, np.ones((3, 1))]
@@ -46,6 +76,25 @@ MEANT = {
     "max_side": "None",
     "max_starts": "None",
     "max_features": "None",
+    "distortion": "0.0",
+    "drop": "0.0",
+    "overlap": "0.0",
+    "rmsd": "0.0",
+    "sigma": "0.0",
+    "window": "inf",
+    "before": "0",
+    "after": "0",
+    "position": "-2 -1 0",
+    "letter": "-2 -1 0",
+    "open_gap": "0.0 -1 -1e-300",
+    "extend_gap": "0.0 -1 -1e-300",
+    "end_gap": "0.0 -1 -1e-300",
+    "force_field": "None",
+    "indices": "[]",
+    "cache": "'nonsense' ''",
+    "motif": "'nonsense' ''",
+    "positive": "True",
+    "n_jobs": "-1",
 }
 TABLES = {"anchors", "unlabeled"}  # may be a table of bags
 
@@ -69,11 +118,12 @@ def wrong_values(name, default):
 def public_estimators():
     """Every estimator class that the package shows."""
     for found in walk_packages(skmil.__path__, "skmil."):
-        if found.name.split(".")[1] in ("kernels", "embeddings", "learners", "preprocessing"):
+        if not any(part.startswith("_") for part in found.name.split(".")):
             for value in vars(__import__(found.name, fromlist=["_"])).values():
                 if inspect.isclass(value) and issubclass(value, BaseEstimator):
                     if value.__module__ == found.name and not inspect.isabstract(value):
-                        yield value
+                        if not value.__name__.startswith("_"):
+                            yield value
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +142,8 @@ def fit(estimator, data):
 
 @pytest.mark.parametrize("kind", sorted(set(public_estimators()), key=lambda k: k.__qualname__))
 def test_every_parameter_is_declared(kind):
-    if kind.__name__.startswith("_") or kind.__name__ == "BagPipeline":
-        pytest.skip("no parameters of its own")
+    if kind is BagPipeline:
+        pytest.skip("scikit-learn declares and checks them")
     declared = getattr(kind, "_parameter_constraints", {})
     assert set(kind._get_param_names()) == set(declared)
 
@@ -107,6 +157,23 @@ def test_a_wrong_value_is_refused_by_name(estimator, data):
             with pytest.raises((ValueError, TypeError), match=name):
                 fit(wrong, data)
                 pytest.fail(f"{type(estimator).__name__}({name}={value!r}) was accepted")
+
+
+def test_the_law_leaves_no_estimator_out():
+    tried = {type(e) for e in ALL} | set(OF_THINGS) | set(OF_PAIRS) | {BagPipeline}
+    assert set(public_estimators()) == tried
+
+
+@pytest.mark.parametrize("kind", [*OF_THINGS, *OF_PAIRS])
+def test_a_wrong_value_of_what_takes_no_bags(kind):
+    for name, parameter in inspect.signature(kind).parameters.items():
+        for value in wrong_values(name, parameter.default):
+            with pytest.raises((ValueError, TypeError), match=name):
+                if kind in OF_THINGS:
+                    kind(**{name: value}).fit(OF_THINGS[kind])
+                else:
+                    kind(**{name: value})(np.zeros((3, 2)), np.zeros((4, 2)))
+                pytest.fail(f"{kind.__name__}({name}={value!r}) was accepted")
 
 
 # Ends of ranges, which no general list of wrong values knows.

@@ -113,6 +113,7 @@ def test_models_with_foreign_classes_are_not_written(tmp_path):
         (pickle.dumps([1, 2]), "not a model"),
         (skops.io.dumps({"a": 1}), "holds dict, not a model"),
     ],
+    ids=["empty", "text", "pickle", "dict"],  # two workers must agree, and bytes of skops hold addresses
 )
 def test_other_files_are_named(tmp_path, content, message):
     path = tmp_path / "model.skops"

@@ -62,8 +62,8 @@ class Page:
         self.address = self.server.stdout.readline().strip()
         assert self.address.startswith("http://127.0.0.1:")
 
-    def stop(self):
-        self.server.terminate()
+    def stop(self, kill=False):
+        (self.server.kill if kill else self.server.terminate)()
         self.server.wait(20)
         self.server.stdout.close()
 
@@ -96,7 +96,7 @@ def chromium(tmp_path_factory):
     options.binary_location = CHROMIUM
     for switch in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
         options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     yield browser
     browser.quit()
@@ -110,9 +110,17 @@ def browser(chromium, page):
     chromium.get(page.address)
     until(lambda: elements(chromium, "#grid article"))
     chromium.get_log("browser")
+    chromium.get_log("performance")
     yield chromium
     severe = [e for e in chromium.get_log("browser") if "Content Security Policy" in e["message"]]
     assert not severe
+    assert not [u for u in asked_for(chromium) if not u.startswith(("http://127.0.0.1:", "data:"))]
+
+
+def asked_for(browser):
+    """Addresses of all requests since the last look."""
+    events = [json.loads(e["message"])["message"] for e in browser.get_log("performance")]
+    return {e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"}
 
 
 def press(browser, *keys):
@@ -158,7 +166,7 @@ def test_mark_rank_undo_reload_restart(browser, page):
     marked(browser, 2, 1)
     browser.refresh()
     marked(browser, 2, 1)
-    page.stop()
+    page.stop(kill=True)
     page.start("--method", "MI-Kernel")
     browser.get(page.address)
     marked(browser, 2, 1)
@@ -187,7 +195,8 @@ def test_with_the_keyboard_alone(browser):
     press(browser, "n", Keys.ENTER)
     marked(browser, 1, 1)
     until(lambda: "Ranked by MI-Kernel" in count(browser))
-    assert browser.switch_to.active_element.tag_name == "article"  # the focus is not lost by a ranking
+    # Who asks for a ranking is at its top, with the focus.
+    assert names(browser)[0] in browser.switch_to.active_element.get_attribute("aria-label")
     press(browser, "z")
     marked(browser, 1, 0)
     # Letters typed into a field are no marks.
@@ -287,6 +296,18 @@ document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: files, bubbles:
     browser.execute_script(drop, base64.b64encode(own.read_bytes()).decode(), None)
     until(lambda: len(elements(browser, "#examples img")) == 2)
     element(browser, "#examples button").click()
+    marked(browser, 1, 0)
+
+
+def test_files_that_change_while_the_page_is_open(browser, page):
+    card(browser, "sunset 0.png").find_element("css selector", ".y").click()
+    marked(browser, 1, 0)
+    (page.folder / "field 0.png").unlink()
+    (page.folder / "new.png").write_bytes((page.folder / "sunset 0.png").read_bytes())
+    element(browser, "#more summary").click()
+    element(browser, "#refresh").click()
+    until(lambda: "1 new, 0 changed, 1 deleted" in count(browser))
+    assert "new.png" in names(browser) and "field 0.png" not in names(browser)
     marked(browser, 1, 0)
 
 

@@ -246,13 +246,13 @@ def test_a_wrong_encoding_is_an_error_about_the_text():
 @pytest.mark.parametrize(
     ("parameters", "what"),
     [
-        ({"unit": "letters"}, "use one of words, sentences, paragraphs"),
-        ({"size": 0}, "size is 0"),
+        ({"unit": "letters"}, "'unit' parameter of TextBags must be"),
+        ({"size": 0}, "'size' parameter"),
         ({"size": 4, "overlap": 4}, "overlap 4"),
-        ({"size": 2.5}, "whole numbers"),
-        ({"overlap": -1}, "overlap -1"),
+        ({"size": 2.5}, "'size' parameter .* int"),
+        ({"overlap": -1}, "'overlap' parameter"),
         ({"encoding": "utf-9"}, "which Python does not know"),
-        ({"vectorizer": "tfidf"}, "give a transformer"),
+        ({"vectorizer": "tfidf"}, "'vectorizer' parameter .* implementing 'fit' and 'transform'"),
     ],
 )
 def test_parameters_are_checked(parameters, what):

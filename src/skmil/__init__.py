@@ -17,11 +17,15 @@ if TYPE_CHECKING:
         learners,
         persistence,
         preprocessing,
+        records,
+        registry,
         report,
+        search,
         sources,
         store,
     )
     from skmil._cluster import cluster
+    from skmil._schema import TableWarning
     from skmil._threads import threads
     from skmil.bags import Bags, as_bags
     from skmil.kernels.tiles import gram
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BagStore",
     "Bags",
+    "TableWarning",
     "__version__",
     "as_bags",
     "cluster",
@@ -49,7 +54,10 @@ __all__ = [
     "persistence",
     "preprocessing",
     "published",
+    "records",
+    "registry",
     "report",
+    "search",
     "sources",
     "store",
     "threads",
@@ -59,6 +67,7 @@ __all__ = [
 _HOMES = {
     "BagStore": "store",
     "Bags": "bags",
+    "TableWarning": "_schema",
     "as_bags": "bags",
     "cluster": "_cluster",
     "gram": "kernels.tiles",

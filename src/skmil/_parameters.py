@@ -47,10 +47,12 @@ ANY = real(None, None)
 POSITIVE = real(0, None)
 NOT_NEGATIVE = real(0, None, "left")
 COUNT = whole(1)
+INDEX = _Numbers(Integral, None, None, closed="neither")  # from the end where negative
 SEED = [whole(0, 2**32 - 1), np.random.RandomState, None]
 GAMMA = [POSITIVE, one_of("scale", "median")]
 CLASS_WEIGHT = [one_of("balanced"), dict, None]
 ESTIMATOR = [HasMethods("fit"), None]
+JOBS = [COUNT, _Numbers(Integral, None, -1, closed="right"), None]  # joblib's -1: all processors
 SVM_ITERATIONS = [COUNT, Options(Integral, {-1})]  # libsvm's -1: no limit
 
 

@@ -134,6 +134,19 @@ class _Work:
         return self.value
 
 
+@contextmanager
+def stoppable(flag: np.ndarray) -> Iterator[None]:
+    """Let work in this block end by ``KeyboardInterrupt`` once ``flag[0]`` is not zero.
+
+    For a thread whose work another one may end; the main thread hears Ctrl-C without this.
+    """
+    token = _stop.set(flag)
+    try:
+        yield
+    finally:
+        _stop.reset(token)
+
+
 def stop_flag() -> np.ndarray:
     """One number for compiled loops that take long: not zero where the work shall end."""
     flag = _stop.get()

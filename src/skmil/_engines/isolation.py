@@ -12,7 +12,7 @@ from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
 from skmil._product import product
 from skmil._random import random_key
-from skmil._threads import map_blocks, slices
+from skmil._threads import map_blocks, n_threads, slices
 from skmil.bags import Bags
 
 SMALL = 64  # instances of a bag from which comparing one with all others at once is the faster way
@@ -25,6 +25,7 @@ CONSTRAINTS: dict = {
     "n_partitions": [whole(1, MOST_PARTITIONS)],
     "n_cells": [whole(1, MOST_CELLS)],
     "similarity_threshold": [real(0, 1, "both"), None],
+    "weights": [one_of("bag", "data", "presence")],
     "partition": [one_of("voronoi", "forest")],
     "metric": [one_of("euclidean", "relevant", "auto")],
     "normalize": ["boolean"],
@@ -53,16 +54,29 @@ def fit_map(estimator, bags: Bags) -> None:
         partitions = SparseVoronoi(sparse.csr_matrix(X), places, relevant)
     else:
         partitions = Voronoi(X, places)
-    e.map_ = IsolationMap(partitions, samples.shape, e.similarity_threshold, e.normalize)
+    known = _known(partitions, bags) if e.weights == "data" and e.similarity_threshold is not None else None
+    presence = e.weights == "presence"
+    e.map_ = IsolationMap(partitions, samples.shape, e.similarity_threshold, e.normalize, presence, known)
+
+
+def _known(partitions, bags: Bags) -> tuple[np.ndarray, int]:
+    """Cells of the training instances, or of ``DRAWN`` that stand for them, and how many there are."""
+    N = int(bags.sizes.sum())
+    rows = np.arange(N)
+    if N > DRAWN:
+        rows = np.sort(np.random.default_rng(N).choice(N, DRAWN, replace=False))
+    parts = [once(_assign, partitions, bags.rows(rows[s])) for s in slices(len(rows), 4096)]
+    return np.concatenate(parts), N
 
 
 class IsolationMap:
     """Fitted partitions, and what they make of bags: features of a bag and shares of its instances."""
 
-    def __init__(self, partitions, shape, threshold, normalize):
+    def __init__(self, partitions, shape, threshold, normalize, presence=False, known=None):
         self.partitions, self.n_cells = partitions, shape[1]
         self.n_columns = shape[0] * shape[1]
-        self.threshold, self.normalize = threshold, normalize
+        self.threshold, self.normalize, self.presence = threshold, normalize, presence
+        self.known, self.n_known = known or (None, 0)
 
     def _check_state(self) -> None:
         t, psi = state.kept(self, "partitions", Voronoi, SparseVoronoi, Forest).shape
@@ -70,6 +84,10 @@ class IsolationMap:
         state.count(self, "n_columns", t * self.n_cells, t * self.n_cells)
         state.kept(self, "threshold", type(None), float, int)
         state.kept(self, "normalize", bool)
+        state.kept(self, "presence", bool)
+        if self.known is not None:
+            m = len(state.places(self, "known", (None, t), psi))
+            state.count(self, "n_known", m, 2**62)
 
     def features(self, bags: Bags) -> sparse.csr_matrix:
         """One row per bag, one column per cell: the weight that falls into it (eq. 7, 13, 14)."""
@@ -91,25 +109,39 @@ class IsolationMap:
     def _cells(self, bags):
         """Cells of the instances, their weights and where bags begin."""
         cells = once(_assign, self.partitions, bags.instances)  # a search tries many thresholds
-        w = np.repeat(1.0 / bags.sizes, bags.sizes)
-        if self.threshold is not None:
-            w = _weights(cells, bags.offsets, float(self.threshold))
-        return cells, w, bags.offsets
+        return cells, self._weigh(cells, bags), bags.offsets
+
+    def _weigh(self, cells, bags) -> np.ndarray:
+        if self.presence:
+            return np.ones(len(cells))
+        if self.threshold is None:
+            return np.repeat(1.0 / bags.sizes, bags.sizes)
+        least = _least(cells.shape[1], float(self.threshold))
+        if self.known is None:
+            return _weights(_similar_in_bags(cells, bags.offsets, least), bags.offsets)
+        found = _compare(cells, np.arange(len(cells)), self.known, least)
+        return _weights(np.maximum(1.0, found * (self.n_known / len(self.known))), bags.offsets)
 
     def _features(self, cells, w, offsets):
-        data, columns, starts = _histograms(cells, w, offsets, self.n_cells)
+        data, columns, starts = self._histograms(cells, w, offsets)
         Z = sparse.csr_matrix((data, columns, starts), shape=(len(offsets) - 1, self.n_columns))
         if self.normalize:
             Z.data /= np.repeat(_lengths(data, starts), np.diff(starts))
         return Z
 
+    def _histograms(self, cells, w, offsets):
+        data, columns, starts = _histograms(cells, w, offsets, self.n_cells)
+        return np.ones_like(data) if self.presence else data, columns, starts
+
     def _scaled_cells(self, bags):
-        """Cells of the instances, and what each adds to the features of its bag."""
+        """Cells of the instances, and what each adds to the features of its bag, cell by cell or in all."""
         cells, w, offsets = self._cells(bags)
+        data, _, starts = self._histograms(cells, w, offsets)
         if self.normalize:
-            data, _, starts = _histograms(cells, w, offsets, self.n_cells)
             w = w / np.repeat(_lengths(data, starts), bags.sizes)
-        return cells, w
+        if not self.presence:
+            return cells, w[:, None]
+        return cells, w[:, None] / _crowds(cells, offsets, self.n_cells)
 
 
 def _assign(partitions, X) -> np.ndarray:
@@ -122,15 +154,22 @@ def blocks(bags: Bags) -> list[Bags]:
 
 
 def inner(P, Q) -> np.ndarray:
-    """All inner products of rows, those of rows with many cells by dense blocks of columns."""
+    """All inner products of rows; those of a row that fills many cells by dense blocks of columns."""
     many = np.diff(P.indptr) >= 0.05 * P.shape[1]
-    K = np.empty((P.shape[0], Q.shape[0]))
-    K[~many] = (P[~many] @ Q.T).toarray()
+    K, few, columns = np.zeros((P.shape[0], Q.shape[0])), np.flatnonzero(~many), Q.T.tocsr()
+    for s in slices(len(few), 256):
+        K[few[s]] = (P[few[s]] @ columns).toarray()
     if many.any():
-        A, B = P[many].tocsc(), Q.tocsc()
-        cuts = slices(P.shape[1], 8192)
-        K[many] = sum(map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), cuts))
+        K[many] = _dense_inner(P[many].tocsc(), Q.tocsc())
     return np.triu(K) + np.triu(K, 1).T if P is Q else K
+
+
+def _dense_inner(A, B) -> np.ndarray:
+    K, parts = np.zeros((A.shape[0], B.shape[0])), slices(A.shape[1], 8192)
+    for some in slices(len(parts), n_threads()):  # no more products at a time than are computed together
+        for part in map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), parts[some]):
+            K += part
+    return K
 
 
 def _lengths(data, starts) -> np.ndarray:
@@ -142,16 +181,23 @@ def _mostly_zero(bags) -> bool:
     return nonzero(bags) < 0.1 * int(bags.sizes.sum()) * bags.n_features
 
 
-def _weights(cells, offsets, threshold) -> np.ndarray:
-    """Eq. 9 and 10: one over the number of similar instances, scaled to add up to 1 in each bag."""
-    t = cells.shape[1]
-    # The smallest number of shared cells that makes two instances similar.
-    least = int(np.argmax(np.append(np.arange(t + 1) / t > threshold, True)))
+def _least(t: int, threshold: float) -> int:
+    """The smallest number of t shared cells that makes two instances similar."""
+    return int(np.argmax(np.append(np.arange(t + 1) / t > threshold, True)))
+
+
+def _similar_in_bags(cells, offsets, least) -> np.ndarray:
+    """For each instance the number of those in its bag that are similar to it, itself included."""
     similar = np.ones(len(cells))
     _count_small(cells, offsets, least, similar)
     for s in np.flatnonzero(np.diff(offsets) > SMALL):
         part = slice(offsets[s], offsets[s + 1])
         similar[part] = _similar(cells[part], least)
+    return similar
+
+
+def _weights(similar, offsets) -> np.ndarray:
+    """Eq. 9 and 10: one over the number of similar instances, scaled to add up to 1 in each bag."""
     w = 1.0 / similar
     return w / np.repeat(np.add.reduceat(w, offsets[:-1]), np.diff(offsets))
 
@@ -166,23 +212,23 @@ def _similar(cells, least) -> np.ndarray:
     """
     n, rows = len(cells), np.arange(len(cells))
     if n <= DRAWN:
-        return _compare(cells, rows, rows, least)
+        return _compare(cells, rows, cells, least)
     drawn = np.sort(np.random.default_rng(n).choice(n, DRAWN, replace=False))
-    found = _compare(cells, rows, drawn, least)
+    found = _compare(cells, rows, cells[drawn], least)
     itself = np.zeros(n, dtype=bool)
     itself[drawn] = True
     similar = 1.0 + (found - itself) * (n - 1) / (DRAWN - itself)
     rare = np.flatnonzero(found < RARE)
     if len(rare) <= DRAWN:
-        similar[rare] = _compare(cells, rare, rows, least)
+        similar[rare] = _compare(cells, rare, cells, least)
     return similar
 
 
 def _compare(cells, rows, others, least) -> np.ndarray:
-    """How many of ``others`` share at least ``least`` cells with each of ``rows``."""
+    """How many of ``others``, given by their cells, share at least ``least`` with each of ``rows``."""
     found = np.zeros(len(rows))
     for part in slices(len(others), 1024):  # their cells stay in the second-level cache
-        table = np.ascontiguousarray(cells[others[part]].T)
+        table = np.ascontiguousarray(others[part].T)
         done = map_blocks(lambda s, t=table: _count(cells, rows[s], t, least), slices(len(rows), 1024))
         found += np.concatenate(done)
     return found
@@ -251,14 +297,33 @@ def _histograms(cells, w, offsets, n_cells):
 
 
 @njit
+def _crowds(cells, offsets, n_cells):
+    """In each partition, the instances of its bag that share the cell of an instance, itself included."""
+    out, count = np.empty(cells.shape), np.zeros(n_cells)
+    for s in range(len(offsets) - 1):
+        for p in range(cells.shape[1]):
+            for x in range(offsets[s], offsets[s + 1]):
+                count[cells[x, p]] = 0.0
+            for x in range(offsets[s], offsets[s + 1]):
+                count[cells[x, p]] += 1.0
+            for x in range(offsets[s], offsets[s + 1]):
+                out[x, p] = count[cells[x, p]]
+    return out
+
+
+@njit
 def _shares(cells, w, W, n_cells):
-    """Sum of the rows of W that belong to the cells of an instance, times the weight of the instance."""
-    out = np.zeros((cells.shape[0], W.shape[1]))
+    """Sum of the rows of W that belong to the cells of an instance, times its weight there.
+
+    ``w`` has one column where the weight of an instance is the same in all partitions.
+    """
+    out, one = np.zeros((cells.shape[0], W.shape[1])), w.shape[1] == 1
     for x in range(cells.shape[0]):
         for p in range(cells.shape[1]):
-            row = W[p * n_cells + cells[x, p]]
+            row, weight = W[p * n_cells + cells[x, p]], 1.0 if one else w[x, p]
             for r in range(W.shape[1]):
-                out[x, r] += row[r]
-        for r in range(W.shape[1]):
-            out[x, r] *= w[x]
+                out[x, r] += weight * row[r]
+        if one:
+            for r in range(W.shape[1]):
+                out[x, r] *= w[x, 0]
     return out

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress
+from rich.progress import BarColumn, MofNCompleteColumn
 from sklearn.utils import Bunch
 
+from skmil.cli.bars import MovingBar
 from skmil.cli.options import Reading
 from skmil.formats._files import Rows, typed
 from skmil.inspection import RememberBags
@@ -45,7 +46,7 @@ def load_things(data: str, read: Reading, of_source: dict | None = None) -> Bunc
     path = Path(data)
     if not path.exists():
         return None
-    found = find_things(path, read.source, read.labels, read.label)
+    found = None if read.is_table(path) else find_things(path, read.source, read.labels, read.label)
     if found is None:
         if read.source or read.labels or of_source:
             raise ValueError(f"{data}: holds no things, so --source, --labels and source__ do not apply")
@@ -142,11 +143,8 @@ def _remembering(source: BagSource) -> Iterator[None]:
 @contextmanager
 def reading(kind: str) -> Iterator[None]:
     """A progress bar while things are read."""
-    console = Console(stderr=True)
-    with Progress(
-        "{task.description:<12}", BarColumn(), MofNCompleteColumn(),
-        console=console, transient=True, disable=not console.is_terminal,
-    ) as bar:  # fmt: skip
+    columns = "{task.description:<12}", BarColumn(), MofNCompleteColumn()
+    with MovingBar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(kind, total=None)
         with progress(lambda done, total: bar.update(task, completed=done, total=total)):
             yield

@@ -13,6 +13,7 @@ from skmil._checks import some
 from skmil.bags import Bags
 from skmil.formats._files import (
     How,
+    NoColumn,
     Rows,
     reading_text,
     replacing,
@@ -138,7 +139,7 @@ def _find(path: Path, header: Header, how: How) -> tuple[int | None, int | None]
     names = [a.name for a in header.outer]
     for name in (how.bag, how.label, *how.ignore):
         if name is not None and name not in names:
-            raise wrong(path, None, f"expected an attribute {name!r}, found {some(names)}")
+            raise wrong(path, None, f"expected an attribute {name!r}, found {some(names)}", NoColumn)
     outer = [k for k in range(len(names)) if k != header.relation and names[k] not in how.ignore]
     before, after = ([k for k in outer if (k < header.relation) == first] for first in (True, False))
     at = names.index(str(how.bag)) if how.bag is not None else before[0] if before else None

@@ -15,6 +15,7 @@ from skmil._checks import some
 from skmil.bags import Bags
 from skmil.formats._files import (
     How,
+    NoColumn,
     Rows,
     is_number,
     reading_text,
@@ -154,12 +155,15 @@ def _by_name(path: Path, first: Sequence[str], how: How) -> Columns:
 
 
 def _check_no_header(path: Path, first: Sequence[str]) -> None:
-    """Refuse to take the header of a data frame with numbered columns for data."""
+    """Refuse to take the header of a data frame with numbered columns for data, or a number for a bag."""
     counted = [[str(k + start) for k in range(len(first) - 2)] for start in (0, 1)]
     if list(first[2:]) in counted and len(first) > 3 and not any(map(is_number, first[:2])):
         raise wrong(
             path, 1, f"expected to know the bag column of {some(first)}; name it with bag= and label="
         )
+    if is_number(first[1]) and not float(first[1]).is_integer():
+        what = f"expected label,bag,features... without a header, found the bag {first[1]!r}"
+        raise wrong(path, 1, f"{what}; give the numbers of the columns, from 0, with bag= and label=")
 
 
 def _named(path: Path, header: Sequence[str], name, usual: Sequence[str], what: str) -> int | None:
@@ -179,7 +183,11 @@ def _place(path: Path, header: Sequence[str], place, names: bool = True) -> int:
     number = int(place) if str(place).isdigit() else -1
     if 0 <= number < len(header):
         return number
-    raise wrong(path, 1, f"expected a column {place!r} (a name, or a number from 0), found {some(header)}")
+    error = NoColumn(
+        f"{path}, line 1: expected a column {place!r} (a name, or a number from 0), found {some(header)}"
+    )
+    error.column = place
+    raise error
 
 
 def _matches(header: Sequence[str], usual: Sequence[str]) -> list[int]:

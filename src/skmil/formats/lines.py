@@ -9,6 +9,7 @@ from sklearn.utils import Bunch
 from skmil.bags import Bags
 from skmil.formats._files import (
     How,
+    NoColumn,
     Rows,
     reading_text,
     replacing,
@@ -92,7 +93,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 def refuse_names(path: Path, how: How) -> None:
     """Say that names of columns have no meaning where the places are fixed."""
     if how.bag is not None or how.label is not None or how.ignore or how.instance is not None:
-        raise wrong(path, None, "this format has fixed places for bag and label; leave out bag= and label=")
+        what = "this format has fixed places for bag and label; leave out bag= and label="
+        raise wrong(path, None, what, NoColumn)
 
 
 def write_andrews(path: Path, bags: Bags, y, extras: dict) -> list[str]:

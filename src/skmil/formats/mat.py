@@ -8,7 +8,7 @@ from scipy.io import loadmat, savemat
 from sklearn.utils import Bunch
 
 from skmil.bags import Bags
-from skmil.formats._files import How, replacing, unique_ids, written_names, wrong
+from skmil.formats._files import How, NoColumn, replacing, unique_ids, written_names, wrong
 from skmil.formats.npz import from_arrays, to_arrays
 
 _TABLE = ("X", "features", "instances", "data")
@@ -70,7 +70,8 @@ def _key(path: Path, parts: dict, name, usual, what: str) -> str:
     found = [k for k in ([name] if name is not None else usual) if k in parts]
     if not found:
         looked = repr(name) if name is not None else " or ".join(usual)
-        raise wrong(path, None, f"expected {what} under {looked}, found {', '.join(parts) or 'nothing'}")
+        there = ", ".join(parts) or "nothing"
+        raise wrong(path, None, f"expected {what} under {looked}, found {there}", NoColumn)
     return found[0]
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from skmil.bags import Bags
-from skmil.formats._files import How, replacing, wrong
+from skmil.formats._files import How, NoColumn, replacing, wrong
 
 PER_INSTANCE = ("instance_y", "instance_target", "instance_names")
 
@@ -47,11 +47,11 @@ def from_arrays(path: Path, parts: dict, bag: str, label: str, how: How) -> Bunc
             path,
             None,
             f"expected {bag!r}: one bag number for each of {table.shape[0]} instances, found {found}",
+            NoColumn if owner is None else ValueError,
         )
     if label != "y" and label not in parts:
-        raise wrong(
-            path, None, f"expected labels under {label!r}, found {', '.join(parts) or 'nothing else'}"
-        )
+        there = ", ".join(parts) or "nothing else"
+        raise wrong(path, None, f"expected labels under {label!r}, found {there}", NoColumn)
     sizes = _sizes(path, owner)
     if (np.diff(owner.astype(np.int64)) < 0).any():
         order = np.argsort(owner, kind="stable")

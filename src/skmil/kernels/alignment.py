@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skmil._parameters import whole
+from skmil._parameters import INDEX, check_parameters
 
 
 class ProfileAlignment(BaseEstimator):
@@ -37,7 +37,7 @@ class ProfileAlignment(BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "position": [whole(-(2**31))],  # from the end where negative
+        "position": [INDEX],
     }
 
     def __init__(self, position=0):
@@ -45,6 +45,7 @@ class ProfileAlignment(BaseEstimator):
 
     def __call__(self, P, Q) -> tuple[np.ndarray, np.ndarray]:
         """Both bags with positions relative to the first one's, at the best shift of the second."""
+        check_parameters(self)
         P, Q = np.array(P, dtype=float), np.array(Q, dtype=float)
         k = self.position
         P[:, k] -= P[:, k].min()

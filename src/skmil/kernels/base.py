@@ -158,7 +158,9 @@ class Sum(_Derived):
         self.right = right
 
     def _gram(self, A, B):
-        return self._part("left")._gram(A, B) + self._part("right")._gram(A, B)
+        K = self._part("left")._gram(A, B)
+        K += self._part("right")._gram(A, B)
+        return K
 
     def _diag(self, A):
         return self._part("left")._diag(A) + self._part("right")._diag(A)
@@ -177,7 +179,9 @@ class Product(_Derived):
         self.right = right
 
     def _gram(self, A, B):
-        return self._part("left")._gram(A, B) * self._part("right")._gram(A, B)
+        K = self._part("left")._gram(A, B)
+        K *= self._part("right")._gram(A, B)
+        return K
 
     def _diag(self, A):
         return self._part("left")._diag(A) * self._part("right")._diag(A)
@@ -225,16 +229,18 @@ class Power(_Derived):
         self.rho = rho
 
     def _gram(self, A, B):
-        K = self._part("kernel")._gram(A, B)
-        return np.sign(K) * np.abs(K) ** self.rho
+        return self._raised(self._part("kernel")._gram(A, B))
 
     def _diag(self, A):
-        d = self._part("kernel")._diag(A)
-        return np.sign(d) * np.abs(d) ** self.rho
+        return self._raised(self._part("kernel")._diag(A))
 
     def _cosine(self, A, B):
-        K = self._part("kernel")._cosine(A, B)
-        return np.sign(K) * np.abs(K) ** self.rho
+        return self._raised(self._part("kernel")._cosine(A, B))
+
+    def _raised(self, K) -> np.ndarray:
+        for s in slices(len(K), BLOCK):  # in place, block by block
+            K[s] = np.sign(K[s]) * np.abs(K[s]) ** self.rho
+        return K
 
 
 class EmpiricalMap(_Derived):

@@ -227,7 +227,10 @@ class BoxKernel(BagKernel):
         ready = self._ready(A, B)
         logs, report = ready._log_grams(A, B, (self.kind,))
         self._note(report)
-        return np.exp(ready.power_ * (logs[self.kind] - ready.scale_))
+        K = logs.pop(self.kind)  # the only matrix of this size, so that all is done in place
+        K -= ready.scale_
+        K *= ready.power_
+        return np.exp(K, out=K)
 
     def _diag(self, A):
         ready = self._ready(A, A)
@@ -315,7 +318,7 @@ class BoxKernel(BagKernel):
         if "min" in kinds:
             out["min"] = shared.smaller_sums(a, b, self.weights_)
         with np.errstate(divide="ignore"):
-            logs = {k: np.log(v) + self.volume_ for k, v in out.items()}
+            logs = {k: np.add(np.log(v, out=v), self.volume_, out=v) for k, v in out.items()}
         if "and/or" in kinds:
             logs["and/or"] = logs["and"] - logs["or"]
         return {k: logs[k] for k in kinds}

@@ -38,6 +38,13 @@ class IsolationKernel(BagKernel):
         the others: the number of similar ones, as a share of the bag, has a standard error below
         0.6 %. (The factor 1 / \|S\| that eq. 11-13 keep beside normalised weights
         cancels in eq. 14 and is left out.)
+    weights : "bag", "data" or "presence"
+        What the similar instances are counted among. Eq. 9 sums over a T that the paper does not define,
+        and its section 7.4 speaks of a similarity of all instances. "bag", as the text of the paper has
+        it, takes the instance's own bag, "data" all training instances (beyond 8192 of them, as many
+        drawn ones). "presence" is eq. 9 with each partition by itself: a cell counts once,
+        however many instances of the bag fall into it, and ``similarity_threshold`` has no say. On texts
+        these two gain several points.
     partition : "voronoi" or "forest"
         Nearest of the drawn instances, or the leaves of a tree that isolates them.
     metric : "euclidean", "relevant" or "auto"
@@ -81,6 +88,7 @@ class IsolationKernel(BagKernel):
         metric="euclidean",
         normalize=True,
         random_state=None,
+        weights="bag",
     ):
         self.n_partitions = n_partitions
         self.n_cells = n_cells
@@ -89,6 +97,7 @@ class IsolationKernel(BagKernel):
         self.metric = metric
         self.normalize = normalize
         self.random_state = random_state
+        self.weights = weights
 
     def instance_gram(self, X, Y) -> np.ndarray:
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
@@ -103,7 +112,9 @@ class IsolationKernel(BagKernel):
         check_is_fitted(self)
         P = self.map_.features(A)
         Q = P if A is B else self.map_.features(B)
-        return inner(P, Q) / self._size()
+        K = inner(P, Q)
+        K /= self._size()
+        return K
 
     def _diag(self, A):
         check_is_fitted(self)

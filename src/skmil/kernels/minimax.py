@@ -54,4 +54,7 @@ class MinimaxKernel(BagKernel):
 
     def _polynomial(self, products, d):
         gamma = 1.0 / (2 * d) if self.gamma == "scale" else self.gamma
-        return (gamma * products + self.coef0) ** self.degree
+        products *= gamma  # in place: there is one matrix
+        products += self.coef0
+        products **= self.degree
+        return products

@@ -12,6 +12,7 @@ from skmil.preprocessing import BagGrid
 
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
+DRAWN, BOUNDED = 2**14, (4, 6, 8, 10)  # boxes drawn to see if groups are too many, features they bound
 
 
 class GMIL1(BinaryBagClassifier):
@@ -52,7 +53,7 @@ class GMIL1(BinaryBagClassifier):
         Number of boxes of each group, relative to all.
     hit_, missed_ : arrays (groups,)
         Log weights of both attributes.
-    mistakes_ : array (n_iter_,)
+    mistakes_ : array (``n_iter_``,)
         Mistakes in each round through the training bags.
     n_iter_ : int
 
@@ -267,6 +268,8 @@ def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
     The groups that some of the groups of a step lead to are at least as many in the next, so a count by a
     part refuses nothing that fits.
     """
+    if _look_hopeless(m, masks):
+        _refuse(m, 1, masks, 0)
     for most in (2**15, 2**18, LIMIT):
         inside = np.array([(1 << m) - 1])
         for k, which in enumerate(masks):
@@ -274,6 +277,29 @@ def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
                 _refuse(m, len(inside), masks, k)
             inside = np.unique(inside[:: -(-len(inside) // most), None] & which)
             inside = inside[inside != 0]
+
+
+def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
+    """Whether boxes drawn at random fall into one group so seldom that there must be too many groups.
+
+    In G groups n boxes make n (n - 1) / 2G pairs or more in the mean, equal shares making the fewest. Some
+    hundreds are expected where the groups just fit, and half of them never happen by chance.
+    """
+    if len(masks) == 1:
+        return False
+    rng, most = np.random.default_rng(0), LIMIT / len(masks[-1])
+    dropped = [[m - int(which).bit_count() for which in of_feature] for of_feature in masks[:-1]]
+
+    def seldom(bounded):  # long sides, so that some centers are left
+        long = [w[np.array(n) * bounded <= 1.5 * m] for w, n in zip(masks[:-1], dropped, strict=True)]
+        n_long = np.array([len(w) for w in long])
+        table = np.array([np.resize(w, n_long.max()) for w in long])
+        k = rng.integers(len(table), size=(bounded, DRAWN))
+        inside = np.bitwise_and.reduce(table[k, rng.integers(n_long[k])])
+        n_of = np.unique(inside[inside != 0], return_counts=True)[1]
+        return n_of @ (n_of - 1) < n_of.sum() * (n_of.sum() - 1) / most / 2 - 40
+
+    return any(seldom(bounded) for bounded in BOUNDED)
 
 
 def _refuse(m: int, groups: int, intervals: list, k: int) -> None:

@@ -5,6 +5,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import ANY
 from skmil._schema import check_bags, check_bags_y
 from skmil.learners.base import BagEstimator, forwarded, winners
 
@@ -36,7 +37,7 @@ class PositiveClass(ClassifierMixin, BagEstimator):
 
     _parameter_constraints: dict = {
         "estimator": [HasMethods("fit")],
-        "positive": "no_validation",  # any label; one that is no class is refused by name
+        "positive": [str, ANY, "boolean"],
     }
 
     def __init__(self, estimator, positive):

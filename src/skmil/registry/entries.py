@@ -141,9 +141,10 @@ REGISTRY: dict[str, Method] = {
         Method(
             "auto",
             "this library",
-            "learned: several views of a bag, weighted by how well they suit the labels",
+            "learned: several views of a bag, weighted by how well they predict the labels",
             lambda: AutoClassifier(),
             lambda: AutoRegressor(),
+            revision=2,
         ),
         Method(
             "MI-Kernel",

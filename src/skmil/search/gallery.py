@@ -7,16 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from skmil.search.index import Collection
-from skmil.sources import Boxes, Conformers, Regions, Residues, Spans
+from skmil.sources import Boxes, Regions, Residues, Spans
 from skmil.sources._pictures import pillow, rgb
 from skmil.sources.cache import DiskCache, decode, encode
+from skmil.sources.molecules import as_molecule
 
 SIDE = 320  # pixels of the longer side of a small picture
 LEVELS = 9  # shades of one colour
 _FOR, _AGAINST = (35, 97, 143), (194, 84, 47)  # as in the pages of `skmil explain`
 _LINE = (140, 200, 245)  # seen on dark and on bright pictures
+_VEIL = 56  # of 255: the strongest shade, which lets colours be recognised
 _TEXT = 260  # letters on a card
 _PARTS = 3  # parts named on a card
+_NAMED = {"bags": "instance", "molecules": "conformer"}  # parts that have a number only
 
 
 class Gallery:
@@ -41,17 +44,12 @@ class Gallery:
     def pieces(self, c: Collection, i: int, support: np.ndarray | None) -> list[tuple[str, int]]:
         """Texts with the shade of each, from -9 (against) to 9 (for); 0 is plain."""
         strength = None if support is None else _strength(support)
-        if c.source is None:
-            return _parts([f"instance {k}" for k in range(c.bags.sizes[i])], strength)
+        if c.kind in _NAMED:  # what the bag says is enough; finding shapes again would take seconds
+            return _parts([f"{_NAMED[c.kind]} {k}" for k in range(c.bags.sizes[i])], strength)
         if c.kind == "images":
             return []
-        parts = c.source.parts(c.things[i])
-        if isinstance(parts, Spans):
-            return _passages(parts, strength)
-        if isinstance(parts, Residues):
-            return _letters(parts, strength)
-        named = "conformer" if isinstance(parts, Conformers) else "part"
-        return _parts([f"{named} {k}" for k in range(len(parts))], strength)
+        parts = c.source.parts(c.things[i])  # type: ignore[union-attr]
+        return _passages(parts, strength) if isinstance(parts, Spans) else _letters(parts, strength)
 
     def _image(self, c: Collection, i: int) -> tuple[bytes, np.ndarray]:
         """The small picture, and its map of regions or its tiles."""
@@ -105,14 +103,17 @@ def _over_pixels(places: np.ndarray, strength: np.ndarray) -> np.ndarray:
 def _colours(strength: np.ndarray) -> np.ndarray:
     light = np.empty((*strength.shape, 4), dtype=np.uint8)
     light[..., :3] = np.where((strength >= 0)[..., None], np.array(_FOR), np.array(_AGAINST))
-    light[..., 3] = np.rint(90 * np.abs(strength))
+    light[..., 3] = np.rint(_VEIL * np.abs(strength))
     light[_edges(strength > 0.5)] = (*_LINE, 255)
     return light
 
 
 def _edges(strong: np.ndarray) -> np.ndarray:
-    """Pixels of a mask that touch its outside: they draw a line around what carried a match."""
-    inner = np.pad(strong, 2, mode="edge")
+    """Pixels of a mask that touch its outside: they draw a line around what carried a match.
+
+    The rim of the picture counts as outside, so that a match of all its parts is seen as one.
+    """
+    inner = np.pad(strong, 2)
     all_round = [inner[2:-2, :-4], inner[2:-2, 4:], inner[:-4, 2:-2], inner[4:, 2:-2]]
     return strong & ~np.logical_and.reduce(all_round)
 
@@ -168,10 +169,12 @@ def _letters(parts: Residues, strength: np.ndarray | None) -> list[tuple[str, in
 def _drawn(c: Collection, i: int) -> bytes:
     from rdkit.Chem import RemoveHs
     from rdkit.Chem.Draw import rdMolDraw2D
+    from rdkit.rdBase import BlockLogs
 
-    mol = RemoveHs(c.source.parts(c.things[i]).mol)  # type: ignore[union-attr]
-    mol.RemoveAllConformers()
-    canvas = rdMolDraw2D.MolDraw2DSVG(SIDE, 240)
-    canvas.DrawMolecule(mol)
-    canvas.FinishDrawing()
-    return canvas.GetDrawingText().encode()
+    with BlockLogs():
+        mol = RemoveHs(as_molecule(c.things[i].content))
+        mol.RemoveAllConformers()
+        canvas = rdMolDraw2D.MolDraw2DSVG(SIDE, 240)
+        canvas.DrawMolecule(mol)
+        canvas.FinishDrawing()
+        return canvas.GetDrawingText().encode()

@@ -60,10 +60,14 @@ class Collection:
             warnings.simplefilter("ignore")
             return self.source.transform([thing])
 
-    def readable(self, i: int) -> bool:
-        """Whether a thing is still there, inside the collection, whatever links were made since."""
-        content = self.things[i].content
-        return content is not None and (not isinstance(content, Path) or _inside(content, self.root))
+    def trouble(self, i: int) -> str | None:
+        """Why a thing cannot be shown as it was indexed, or ``None``: files change while a page is open."""
+        thing = self.things[i]
+        if not isinstance(thing.content, Path):
+            return None
+        if not _inside(thing.content, self.root):
+            return "this file is gone"
+        return None if _stamp(thing) == self.stamps[i] else "this file has changed: look for new files"
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,11 @@ class Index:
         else:
             bags = read_bags(self.path, labels=False).data
         things = _named_once(Thing(None, str(i)) for i in bags.ids)
-        return Collection("bags", self.path.parent, None, things, bags, [""] * len(things))
+        stamps = [_stamp_of_bag(b) for b in bags]
+        self.changes = _compare(self._load("bags"), things, stamps)
+        made = Collection("bags", self.path.parent, None, things, bags, stamps)
+        self._save(made, things, stamps, "bags")
+        return made
 
     def _unchanged(self, kept, kind, root, source, things, stamps) -> Collection | None:
         """The collection from the index alone, where nothing is new and the source learns nothing."""
@@ -198,7 +206,7 @@ class Index:
             "failed": np.array([f.index for f in made.failures], dtype=np.int64),
             "reasons": np.array([f.reason for f in made.failures], dtype=str),
         }
-        if not sparse.issparse(made.bags.instances):
+        if made.source is not None and not made.bags.is_sparse:
             columns |= {"instances": made.bags.instances, "offsets": made.bags.offsets}
         with replacing(self.folder / "index.npz", "wb") as file:
             np.savez(file, **columns)
@@ -243,10 +251,23 @@ def _named_once(things: Iterable[Thing]) -> list[Thing]:
 
 
 def _stamp(thing: Thing) -> str:
-    if isinstance(thing.content, Path):
+    """What changes when a thing does."""
+    if not isinstance(thing.content, Path):
+        return _digest(repr(thing.content).encode("utf-8", "replace"))
+    try:
         stat = thing.content.stat()
-        return f"{stat.st_mtime_ns} {stat.st_size}"
-    return hashlib.blake2b(repr(thing.content).encode("utf-8", "replace"), digest_size=12).hexdigest()
+    except OSError:  # it went while we looked; reading it will say so
+        return ""
+    return f"{stat.st_mtime_ns} {stat.st_size}"
+
+
+def _stamp_of_bag(bag) -> str:
+    arrays = (bag.data, bag.indices, bag.indptr) if sparse.issparse(bag) else (bag,)
+    return _digest(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def _id(name: str) -> str:

@@ -7,10 +7,12 @@ import time
 import warnings
 from copy import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from skmil._scores import decision_values
+from skmil._threads import stoppable, threads
 from skmil.bags import Bags
 from skmil.inspection import RememberBags
 from skmil.learners import BagPipeline
@@ -29,6 +31,7 @@ class Job:
     """One ranking in the making: ``scores`` is NaN where the learner has not been.
 
     ``prior`` ranks what the learner has not reached: similarity to wanted things less that to others.
+    ``tabs`` are those of the browser that look at it; ``stop`` ends it where none does.
     """
 
     key: tuple
@@ -37,11 +40,19 @@ class Job:
     prior: np.ndarray
     learner: str | None
     scores: np.ndarray
-    model: object = None
+    model: Any = None
     error: str | None = None
-    stopped: bool = False
+    learned: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
+    stop: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.uint8))
+    tabs: set[str] = field(default_factory=set)
     support: dict[tuple[int, bool], np.ndarray] = field(default_factory=dict)
+
+    def end(self) -> None:
+        """Whoever waits for it need not; its thread ends as soon as the learner looks up."""
+        self.stop[0] = 1
+        self.learned.set()
+        self.done.set()
 
     def order(self) -> np.ndarray:
         """Numbers of things, the best first: scored ones, then the others by similarity."""
@@ -76,39 +87,58 @@ class Ranker:
     an answer as early as a fast one, and more of its own the next time one looks.
     """
 
-    def __init__(self, collection: Collection, example=None, folder=None):
+    def __init__(self, collection: Collection, example=None, folder=None, n_threads: int | None = None):
         self.collection = collection
         self.similarity = Similarity(collection.bags, folder)
+        self.n_threads = n_threads
         self._example = example
         self._jobs: dict[tuple[str, str], Job] = {}  # two tabs may learn in two ways
         self._lock = threading.Lock()
 
-    def start(self, search: str, marks: dict[str, str], learner: str) -> Job:
+    def start(self, search: str, marks: dict[str, str], learner: str, tab: str = "") -> Job:
         """The ranking for these marks: the one under way, or a new one, which ends the former."""
-        used = {k: v for k, v in marks.items() if self._bag(k) is not None}
+        # Sorted, so that what is learned does not depend on the order of the marks.
+        used = {k: v for k, v in sorted(marks.items()) if self._bag(k) is not None}
         both = len(set(used.values())) == 2
-        key = (tuple(sorted(used.items())), learner if both else None)
+        key = (tuple(used.items()), learner if both else None)
         with self._lock:
+            self._leave(tab, (search, learner))
             job = self._jobs.get((search, learner))
-            if job is not None and job.key == key and job.error is None:
-                return job
-            if job is not None:
-                job.stopped = True
-            blank = np.full(len(self.collection), np.nan)
-            version = f"{time.time_ns():x}"
-            job = Job(key, version, used, self._prior(used), learner if both else None, blank)
-            self._jobs[search, learner] = job
-        if both:
-            threading.Thread(target=self._run, args=(job,), daemon=True).start()
-        else:
-            job.done.set()
+            if job is None or job.key != key or job.error is not None or job.stop[0]:
+                tabs = set() if job is None else job.tabs
+                if job is not None:
+                    job.end()
+                job = self._jobs[search, learner] = self._new(key, used)
+                job.tabs = tabs
+            job.tabs.add(tab)
         return job
 
     def stop(self) -> None:
-        """Let no ranking go on: the collection is another one now."""
+        """Let no ranking go on: the collection is another one now, or the page is closed."""
         with self._lock:
             for job in self._jobs.values():
-                job.stopped = True
+                job.end()
+
+    def _leave(self, tab: str, chosen: tuple[str, str]) -> None:
+        """A tab looks at another ranking now: those that nobody looks at any more need not be finished."""
+        for name, job in self._jobs.items():
+            if name != chosen and tab in job.tabs:
+                job.tabs.remove(tab)
+                if not job.tabs and not job.done.is_set():
+                    job.end()
+
+    def _new(self, key: tuple, marks: dict[str, str]) -> Job:
+        """A ranking by similarity, and a thread that learns where there is something to learn."""
+        with threads(self.n_threads):
+            prior = self._prior(marks)
+        blank = np.full(len(self.collection), np.nan)
+        job = Job(key, f"{time.time_ns():x}", marks, prior, key[1], blank)
+        if job.learner is None:
+            job.learned.set()
+            job.done.set()
+        else:
+            threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        return job
 
     def current(self, version: str) -> Job | None:
         """The ranking of this version, if it is still one of the latest."""
@@ -123,9 +153,9 @@ class Ranker:
         if show == "informative":
             return self._informative(job)
         order = job.order()
-        return (
-            order if show == "best" else np.array([i for i in order if self._id(i) in job.marks], dtype=int)
-        )
+        if show == "best":
+            return order
+        return np.array([i for i in order if self._id(i) in job.marks], dtype=int)
 
     def explain(self, job: Job, rows: list[int]) -> None:
         """Work out, and keep in the ranking, what each part of some things says for them being wanted."""
@@ -134,27 +164,34 @@ class Ranker:
         if not missing or not job.marks:
             return
         bags = self.collection.bags[np.array(missing)]
-        if learned:
-            found = job.model.score_instances(bags)  # type: ignore[attr-defined]
-        else:
-            wanted = [k for k, v in job.marks.items() if v == WANTED]
-            found = self.similarity.shares(bags, self._bags(wanted or list(job.marks)))
-            found = found if wanted else [-f for f in found]
+        with threads(self.n_threads):
+            found = job.model.score_instances(bags) if learned else self._alike(job, bags)
         job.support |= {(i, learned): np.asarray(f) for i, f in zip(missing, found, strict=True)}
 
-    def fitted(self, job: Job) -> BagPipeline:
-        """The learned model with its source, as ``skmil fit`` writes it."""
-        if not job.done.wait(120):
+    def _alike(self, job: Job, bags: Bags) -> list[np.ndarray]:
+        """What makes instances like those of wanted things, or unlike those of the others."""
+        wanted = [k for k, v in job.marks.items() if v == WANTED]
+        shares = self.similarity.shares(bags, self._bags(wanted or list(job.marks)))
+        return shares if wanted else [-s for s in shares]
+
+    def model(self, job: Job):
+        """The learned model, which takes bags; waits for it a while."""
+        if not job.learned.wait(120):
             raise ValueError("the model is still being learned; try again in a while")
+        if job.stop[0]:
+            raise ValueError("this ranking was given up for another; try again")
         if job.model is None:
             raise ValueError(job.error or "mark at least one thing as wanted and one as not wanted first")
-        keys = list(job.marks)
-        bags, y = self._bags(keys), np.array([job.marks[k] for k in keys])
+        return job.model
+
+    def fitted(self, job: Job):
+        """The learned model with its source, as ``skmil fit`` writes it."""
+        model = self.model(job)
         if self.collection.source is None:
-            return job.model  # type: ignore[return-value]
-        training = RememberBags().fit(bags, y)
+            return model
+        training = RememberBags().fit(*self._training(job))
         source = _without_cache(self.collection.source)
-        return BagPipeline([("source", source), ("training", training), ("method", job.model)])
+        return BagPipeline([("source", source), ("training", training), ("method", model)])
 
     def to_csv(self, job: Job) -> str:
         """The whole ranking: name, score, where it comes from, mark."""
@@ -169,32 +206,38 @@ class Ranker:
 
     def _run(self, job: Job) -> None:
         try:
-            with warnings.catch_warnings():
+            with stoppable(job.stop), threads(self.n_threads), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                keys = list(job.marks)
-                model = method(str(job.learner))
-                model.fit(self._bags(keys), np.array([job.marks[k] for k in keys]))
-                job.model = model
-                self._score(job, model)
+                job.model = method(str(job.learner)).fit(*self._training(job))
+                job.learned.set()
+                self._score(job)
+        except KeyboardInterrupt:
+            pass  # it was stopped
         except Exception as error:  # whatever a learner says about these marks is for the person to read
-            job.error = (
-                f"{job.learner} could not learn from these marks: {' '.join(str(error).split())[:300]}"
-            )
+            told = " ".join(str(error).split())[:300]
+            job.error = f"{job.learner} could not learn from these marks: {told}"
         finally:
+            job.learned.set()
             job.done.set()
 
-    def _score(self, job: Job, model) -> None:
+    def _score(self, job: Job) -> None:
+        """Decision values of all things, those most like the wanted ones first."""
         order = np.lexsort((np.arange(len(job.prior)), -job.prior))
         step = _BLOCK
-        while len(order) and not job.stopped:
+        while len(order) and not job.stop[0]:
             block, order = order[:step], order[step:]
             start = time.monotonic()
-            values = decision_values(model, self.collection.bags[block])
-            job.scores[block] = (
-                (model.predict(self.collection.bags[block]) == WANTED) if values is None else values
-            )
+            job.scores[block] = self._values(job.model, self.collection.bags[block])
             if time.monotonic() - start < 0.1:  # a fast learner wastes no time on many small blocks
                 step *= 4
+
+    @staticmethod
+    def _values(model, bags: Bags) -> np.ndarray:
+        values = decision_values(model, bags)
+        return model.predict(bags) == WANTED if values is None else values
+
+    def _training(self, job: Job) -> tuple[Bags, np.ndarray]:
+        return self._bags(list(job.marks)), np.array(list(job.marks.values()))
 
     def _prior(self, marks: dict[str, str]) -> np.ndarray:
         total = np.zeros(len(self.collection))
@@ -205,14 +248,17 @@ class Ranker:
         return total
 
     def _informative(self, job: Job) -> np.ndarray:
-        """Unmarked things that would teach most: near the boundary; without one, unlike all marked."""
+        """Unmarked things that would teach most: near the boundary; without one, unlike all marked.
+
+        Before the first mark, some of everything: neighbours in a folder are often alike.
+        """
         if job.learner is not None and job.scored:
             unclear = -np.abs(np.where(np.isnan(job.scores), np.inf, job.scores))
         elif job.marks:
             columns = [self.similarity.column(k, self._bags([k])) for k in job.marks]
             unclear = -np.max(columns, axis=0)
         else:
-            return np.arange(len(self.collection))
+            return np.random.default_rng(0).permutation(len(self.collection))
         order = np.lexsort((np.arange(len(unclear)), -unclear))
         return np.array([i for i in order if self._id(i) not in job.marks], dtype=int)
 

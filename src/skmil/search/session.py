@@ -14,8 +14,13 @@ from skmil.formats._files import replacing
 
 WANTED, NOT_WANTED = "wanted", "not wanted"
 MARKS = {"y": WANTED, "n": NOT_WANTED, "u": None}
+FIRST = "first search"
 EXAMPLE = "example-"  # what the ids of a person's own things begin with
 _LONGEST = 80
+
+
+class NoSearch(ValueError):
+    """There is no search of this name."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ class Searches:
         slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40]
         path = self.folder / f"{slug}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}.jsonl"
         if there and not path.exists():
-            raise KeyError(name)
+            raise NoSearch(f"no search named {name!r}")
         return path
 
 

@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from skmil.search.session import NoSearch
+
 
 def answer(function: Callable, limit: int = 0):
     """A route from a plain function; what is wrong with a request is said in one line."""
@@ -20,10 +22,9 @@ def answer(function: Callable, limit: int = 0):
         body = await _body(request, limit)
         try:
             found = await run_in_threadpool(function, request, body)
-        except KeyError as error:
-            raise HTTPException(404, f"no search named {str(error.args[0])[:80]!r}") from None
         except ValueError as error:
-            raise HTTPException(400, " ".join(str(error).split())[:500]) from None
+            code = 404 if isinstance(error, NoSearch) else 400
+            raise HTTPException(code, " ".join(str(error).split())[:500]) from None
         return found if isinstance(found, Response) else JSONResponse(found)
 
     return route

@@ -20,11 +20,12 @@ SCALES = {
         3.8, -3.9, 1.9, 2.8, -1.6, -0.8, -0.7, -0.9, -1.3, 4.2,
     ),
     # Free amino acid in g per 100 g of water at 25 °C: Belitz, Grosch & Schieberle, Food Chemistry, table
-    # 1.4 (Met and Ser as DL); R, N, Q, T: CRC Handbook of Chemistry and Physics, "Properties of amino
-    # acids"; C, K, "very soluble" in both: Yalkowsky & He, Handbook of Aqueous Solubility Data.
+    # 1.4 (Met and Ser as DL). What it lacks: R by the equation of Hayashi et al., Agr. Biol. Chem. 1966;
+    # N, Q and T from the log S of Huuskonen, J. Chem. Inf. Comput. Sci. 40, 2000; C from PubChem (277 g/l);
+    # K dissolves in less than its own weight of water, which is all that is known.
     "solubility": (
-        16.51, 18.26, 2.51, 0.5, 27.7, 4.2, 0.843, 24.99, 4.29, 4.117,
-        2.19, 100.0, 3.381, 2.965, 162.3, 5.023, 9.81, 1.136, 0.045, 8.85,
+        16.51, 20.57, 2.40, 0.5, 27.7, 4.12, 0.843, 24.99, 4.29, 4.117,
+        2.19, 100.0, 3.381, 2.965, 162.3, 5.023, 9.68, 1.136, 0.045, 8.85,
     ),
     # Grantham, Science 185, 1974 (AAindex GRAR740102).
     "polarity": (

@@ -5,6 +5,8 @@ from functools import cache
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skmil._parameters import ANY, INDEX, check_parameters
+
 LIKE = {"U": "C", "O": "K", "J": "L"}  # letters that the matrices lack, and the closest they have
 
 
@@ -42,6 +44,15 @@ class PairwiseAlignment(BaseEstimator):
     array([ 0.,  1.,  2.,  3.,  4., 10., 11., 12., 13., 14.])
     """
 
+    _parameter_constraints: dict = {
+        "position": [INDEX],
+        "letter": [INDEX],
+        "matrix": [str],
+        "open_gap": [ANY],
+        "extend_gap": [ANY],
+        "end_gap": [ANY],
+    }
+
     def __init__(
         self, position=-2, letter=-1, matrix="BLOSUM62", open_gap=-10.0, extend_gap=-0.5, end_gap=0.0
     ):
@@ -54,6 +65,7 @@ class PairwiseAlignment(BaseEstimator):
 
     def __call__(self, P, Q) -> tuple[np.ndarray, np.ndarray]:
         """Two bags (arrays of raw features) in the coordinates of their alignment."""
+        check_parameters(self)
         P, Q = np.array(P, dtype=float), np.array(Q, dtype=float)
         p, q = self._letters(P), self._letters(Q)
         # Ties between alignments are broken by the order of the sequences: give them one.

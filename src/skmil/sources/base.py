@@ -16,6 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import JOBS, one_of, start_fit
 from skmil._threads import n_threads
 from skmil._version import __version__
 from skmil.bags import Bags
@@ -60,12 +61,19 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     A subclass writes ``_extract(content, thing)`` (one thing to its instances and their places) and
     ``_feature_names()``; one that learns from training things also ``_fit(extracts)`` and ``_assemble``.
-    Its constructor takes ``on_error="raise", n_jobs=None, cache=None`` besides its own parameters.
+    Its constructor takes ``on_error="raise", n_jobs=None, cache=None`` besides its own parameters, which it
+    adds to ``_parameter_constraints``.
     """
 
     on_error: str
     n_jobs: int | None
     cache: str | PathLike | None
+
+    _parameter_constraints: dict = {
+        "on_error": [one_of("raise", "skip")],
+        "n_jobs": JOBS,
+        "cache": [str, PathLike, None],
+    }
 
     def fit(self, things, y=None):
         """Learn from training things; most sources have nothing to learn and only look at the list.
@@ -147,7 +155,7 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Names of the features, once fitted."""
 
     def _check(self) -> None:
-        """Complain about parameters, and about a missing library, before anything is read."""
+        """Complain about a missing library, and parameters that do not go together, before reading."""
 
     def _learns(self) -> bool:
         """Whether ``fit`` has to read the training things."""
@@ -193,8 +201,7 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     # How it is run.
 
     def _begin(self, things) -> list[Thing]:
-        if self.on_error not in ("raise", "skip"):
-            raise ValueError(f"on_error is {self.on_error!r}; use 'raise' or 'skip'")
+        start_fit(self)
         self._check()
         found = self._things(things)
         self._prepare(found)

@@ -60,7 +60,7 @@ def kind_of(path) -> str | None:
         start = file.read(4096)
     if is_picture(start):
         return "images"
-    ending = path.suffix.lower()
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
     text = start.decode("latin-1")
     if ending in (".csv", ".tsv"):
         names = text.split("\n", 1)[0].lower().replace("\t", ",").split(",")
@@ -166,7 +166,21 @@ def _smiles(path: Path, label: str | None):
     header = _table(path)[0]
     low = [h.strip().lower() for h in header]
     name = next((n for n in ("name", "id", "title", "molecule", "compound") if n in low), None)
-    return read_smiles(path, name=name, label=label or next((n for n in _LABELS if n in low), None))
+    found = read_smiles(path, name=name, label=label or next((n for n in _LABELS if n in low), None))
+    if name is not None:
+        _check_one_row_each(path, [t.name for t in found[0]], header, low)
+    return found
+
+
+def _check_one_row_each(path: Path, names: list[str], header: list[str], low: list[str]) -> None:
+    """Refuse a table with a row per shape of a molecule: it holds bags already."""
+    (most, count), *_ = Counter(names).most_common(1) or [("", 0)]
+    if count > 1 and 2 * len(set(names)) <= len(names):
+        smiles = next((h for h, n in zip(header, low, strict=True) if n in _SMILES), "NAME")
+        raise ValueError(
+            f"{path}: {count} rows have the name {most!r}; where a row is an instance, name the column "
+            f"of bags with --bag and leave columns of text out with --ignore {smiles}"
+        )
 
 
 def _field(thing: Thing, label: str, path: Path) -> str:

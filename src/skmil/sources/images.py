@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils._param_validation import HasMethods
 
+from skmil._parameters import COUNT, NOT_NEGATIVE, one_of, real, whole
 from skmil.sources._blocks import BLOCK, block_features, inertia, segments
 from skmil.sources._pictures import pillow, rgb
 from skmil.sources.base import BagSource, Extract, _read
@@ -84,6 +86,19 @@ class ImageBags(BagSource):
     array([0, 0, 0, 1])
     """
 
+    _parameter_constraints: dict = {
+        **BagSource._parameter_constraints,
+        "cut": [one_of("segments", "tiles")],
+        "features": [str, tuple, list, callable, HasMethods("transform")],
+        "max_segments": [COUNT],
+        "distortion": [NOT_NEGATIVE],
+        "drop": [NOT_NEGATIVE],
+        "tile": [whole(BLOCK)],
+        "overlap": [real(0, 1, "left")],
+        "side": [whole(BLOCK)],
+        "max_pixels": [COUNT],
+    }
+
     def __init__(
         self,
         cut="segments",
@@ -114,27 +129,12 @@ class ImageBags(BagSource):
 
     def _check(self):
         pillow()
-        if self.cut not in ("segments", "tiles"):
-            raise ValueError(f"cut is {self.cut!r}; use 'segments' or 'tiles'")
-        for name, least in [("max_segments", 1), ("side", BLOCK), ("tile", BLOCK), ("max_pixels", 1)]:
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
         if self.tile % BLOCK:
             raise ValueError(f"tile is {self.tile}; give a multiple of {BLOCK}, the side of a block")
-        if not 0 <= self.overlap < 1:
-            raise ValueError(f"overlap is {self.overlap!r}; give a share from 0 to below 1")
-        if not (self.distortion >= 0 and self.drop >= 0):
-            raise ValueError(
-                f"distortion is {self.distortion!r} and drop {self.drop!r}; give numbers from 0"
-            )
-        self._check_features()
-
-    def _check_features(self):
         names = self._names()
         if names is None:
             if self.cut == "segments":
-                raise ValueError("a function or transformer sees tiles; set cut='tiles'")
+                raise ValueError("features is a function or transformer, which sees tiles; set cut='tiles'")
             return
         unknown = [n for n in names if n not in _GROUPS]
         if unknown or not names or len(set(names)) < len(names):

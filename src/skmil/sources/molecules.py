@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from skmil._parameters import COUNT, NOT_NEGATIVE, one_of, real, whole
 from skmil.sources._conformers import Recipe, generated, given, rdkit
 from skmil.sources._descriptors import (
     DESCRIPTORS,
@@ -20,7 +21,6 @@ from skmil.sources.base import BagSource, Extract
 from skmil.sources.things import BadThing, Thing
 
 SUFFIXES = (".sdf", ".sd", ".mol")
-FORCE_FIELDS = ("auto", "mmff", "uff", None)
 
 
 class MoleculeBags(BagSource):
@@ -89,6 +89,18 @@ class MoleculeBags(BagSource):
     'MMFF94s'
     """
 
+    _parameter_constraints: dict = {
+        **BagSource._parameter_constraints,
+        "conformers": [one_of("generate", "given")],
+        "n_conformers": [COUNT],
+        "window": [real(0, np.inf, "right")],
+        "rmsd": [NOT_NEGATIVE],
+        "force_field": [one_of("auto", "mmff", "uff"), None],
+        "descriptor": [one_of(*DESCRIPTORS), callable],
+        "salts": [one_of("raise", "largest")],
+        "random_state": [whole(0, 2**31 - 1)],  # RDKit's seeds
+    }
+
     def __init__(
         self,
         conformers="generate",
@@ -117,33 +129,6 @@ class MoleculeBags(BagSource):
 
     def _check(self):
         rdkit()
-        choices = {
-            "conformers": ("generate", "given"),
-            "force_field": FORCE_FIELDS,
-            "salts": ("raise", "largest"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)!r}; use one of {', '.join(map(repr, allowed))}"
-                )
-        if not callable(self.descriptor) and self.descriptor not in DESCRIPTORS:
-            raise ValueError(
-                f"descriptor is {self.descriptor!r}; use a function or one of {', '.join(DESCRIPTORS)}"
-            )
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        if not (_whole(self.n_conformers) and self.n_conformers >= 1):
-            raise ValueError(f"n_conformers is {self.n_conformers!r}; give a whole number from 1")
-        if not (_whole(self.random_state) and 0 <= self.random_state < 2**31):
-            raise ValueError(
-                f"random_state is {self.random_state!r}; give a whole number from 0 to 2**31 - 1"
-            )
-        if not self.window > 0:
-            raise ValueError(f"window is {self.window!r}; give a positive energy in kcal/mol")
-        if not self.rmsd >= 0:
-            raise ValueError(f"rmsd is {self.rmsd!r}; give a distance in Ångström, or 0")
 
     def _is_path(self, x):
         if isinstance(x, PathLike):
@@ -159,7 +144,7 @@ class MoleculeBags(BagSource):
 
     def _extract(self, content, thing):
         with rdkit().base.BlockLogs():  # what RDKit would print is said in errors that name the molecule
-            mol = checked(_molecule(content), self.salts)
+            mol = checked(as_molecule(content), self.salts)
             given_ = self.conformers == "given"
             parts = given(mol, self.force_field) if given_ else generated(mol, self._recipe_of_shapes())
             return Extract(describe(parts, self.descriptor), parts)
@@ -267,7 +252,7 @@ def _column(path, header: list[str], wanted: str | None, usual: tuple[str, ...])
     raise ValueError(f"{path}: no column {what}; it has {', '.join(header) or 'no header'}")
 
 
-def _molecule(content):
+def as_molecule(content):
     """An RDKit molecule from whatever a thing may be."""
     if isinstance(content, bytes):
         content = decode(content)
@@ -278,7 +263,3 @@ def _molecule(content):
     if not hasattr(content, "GetConformers"):
         raise BadThing(f"it is of type {type(content).__name__}; expected SMILES, a molecule or a path")
     return content
-
-
-def _whole(value) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from skmil._parameters import NOT_NEGATIVE, one_of, whole
 from skmil.sources._reading import decode
 from skmil.sources._residues import AMINO_ACIDS, SCALES, residues, smooth, table
 from skmil.sources.base import BagSource, Extract
@@ -71,8 +72,8 @@ class SequenceBags(BagSource):
        Bioinformatics 16(9), 2000, chose the properties. The values: D. M. Engelman, T. A. Steitz,
        A. Goldman 1986 (ges); J. Kyte, R. F. Doolittle 1982; R. Grantham 1974 (polarity); J. M. Zimmerman,
        N. Eliezer, R. Simha 1968 (isoelectric point); G. Deléage, B. Roux 1987 (alpha helix); H.-D. Belitz,
-       W. Grosch, P. Schieberle, "Food Chemistry", the CRC Handbook of Chemistry and Physics, and
-       S. H. Yalkowsky, Y. He 2003 (solubility in g/100 g of water at 25 °C).
+       W. Grosch, P. Schieberle, "Food Chemistry", table 1.4 (solubility in g/100 g of water at 25 °C), and
+       for the six that it lacks K. Hayashi et al. 1966 (R), J. Huuskonen 2000 (N, Q, T), PubChem (C, K).
 
     Examples
     --------
@@ -84,6 +85,19 @@ class SequenceBags(BagSource):
     >>> bags[1][:, 7]
     array([-2., -1.,  0.,  1.,  2.,  3.,  4.])
     """
+
+    _parameter_constraints: dict = {
+        **BagSource._parameter_constraints,
+        "indices": ["array-like", dict, None],
+        "sigma": [NOT_NEGATIVE],
+        "position": ["boolean"],
+        "letters": ["boolean"],
+        "motif": [str, re.Pattern, None],
+        "before": [whole(0)],
+        "after": [whole(0)],
+        "gaps": [one_of("drop", "column")],
+        "unknown": [one_of("mean", "raise")],
+    }
 
     def __init__(
         self,
@@ -114,14 +128,6 @@ class SequenceBags(BagSource):
         self.cache = cache
 
     def _check(self):
-        for name, allowed in {"gaps": ("drop", "column"), "unknown": ("mean", "raise")}.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(allowed)}")
-        for name in ("before", "after"):
-            if not getattr(self, name) >= 0 or getattr(self, name) != int(getattr(self, name)):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; give a whole number from 0")
-        if not 0 <= self.sigma < np.inf:
-            raise ValueError(f"sigma is {self.sigma!r}; give a number of residues, or 0")
         if self.motif is not None:
             _compiled(self.motif)
         if not self._scales() and not self.position and not self.letters:
@@ -130,8 +136,6 @@ class SequenceBags(BagSource):
     def _scales(self) -> dict[str, dict[str, float]]:
         """Value of each amino acid, by the name of the index."""
         chosen = SCALES if self.indices is None else self.indices
-        if isinstance(chosen, str) or (not isinstance(chosen, dict) and not hasattr(chosen, "__iter__")):
-            raise TypeError(f"indices is {chosen!r}; give a list of names, or scales by name")
         named = {} if isinstance(chosen, dict) else {str(name): _known(name) for name in chosen}
         for name, scale in chosen.items() if isinstance(chosen, dict) else ():
             named[str(name)] = _scale(name, scale)
@@ -233,7 +237,7 @@ def _sequence(content) -> str:
 
 
 def _known(name) -> dict[str, float]:
-    if name not in SCALES:
+    if not isinstance(name, str) or name not in SCALES:
         raise ValueError(f"indices holds {name!r}; there are {', '.join(SCALES)}")
     return dict(zip(AMINO_ACIDS, SCALES[name], strict=True))
 

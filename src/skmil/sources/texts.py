@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils._param_validation import HasMethods
 
+from skmil._parameters import COUNT, one_of, whole
 from skmil.bags import Bags
 from skmil.sources._passages import UNITS, passages
 from skmil.sources._reading import TEXT_SUFFIXES, read_text
@@ -69,6 +71,15 @@ class TextBags(BagSource):
     [[0, 14], [8, 22]]
     """
 
+    _parameter_constraints: dict = {
+        **BagSource._parameter_constraints,
+        "unit": [one_of(*UNITS)],
+        "size": [COUNT, None],
+        "overlap": [whole(0), None],
+        "vectorizer": [HasMethods(["fit", "transform"]), None],
+        "encoding": [str],
+    }
+
     def __init__(
         self,
         unit="words",
@@ -98,18 +109,11 @@ class TextBags(BagSource):
         return self._bags(table, extracts, names)
 
     def _check(self):
-        if self.unit not in UNITS:
-            raise ValueError(f"unit is {self.unit!r}; use one of {', '.join(UNITS)}")
         size, overlap = self._sizes()
-        if size < 1 or not 0 <= overlap < size or size != int(size) or overlap != int(overlap):
-            raise ValueError(
-                f"size is {size!r} and overlap {overlap!r}; give whole numbers, the overlap from 0 to "
-                "less than the size"
-            )
+        if overlap >= size:
+            raise ValueError(f"size is {size} and overlap {overlap}; give an overlap less than the size")
         if self.encoding != "auto":
             _known(self.encoding)
-        if self.vectorizer is not None and not hasattr(self.vectorizer, "transform"):
-            raise TypeError(f"vectorizer is {self.vectorizer!r}; give a transformer of lists of strings")
 
     def _sizes(self) -> tuple[int, int]:
         """Size and overlap; the usual overlap shrinks with a size smaller than usual."""

@@ -17,7 +17,7 @@ from skmil.bags import Bags
 from skmil.learners.auto.blend import BlendKernel, blended, weigh
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
-C = 10.0  # kernels have unit variance, so that it means the same for all data
+C = 3.0  # kernels have unit variance, so that it means the same for all data
 MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of landmarks
 LANDMARKS = 800
 PENALTIES = 10.0 ** np.arange(-4, 4)  # of ridge regression on a kernel of unit variance

@@ -5,22 +5,28 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._engines.isolation import inner
+from skmil._moments import nonzero
 from skmil._product import product
 from skmil.bags import Bags
 from skmil.embeddings import (
+    BoxEmbedding,
     FisherEmbedding,
+    IsolationEmbedding,
     MeanEmbedding,
     MeanStdEmbedding,
     MilesEmbedding,
     MinMaxEmbedding,
 )
 from skmil.embeddings.base import BagEmbedding
-from skmil.kernels import BagKernel, GraphKernel, IsolationKernel, SetKernel
+from skmil.kernels import BagKernel, GraphKernel, SetKernel
 
 # Seconds for one unit of work on a slow core; an estimate that is too high leaves a part out, no more.
 PER_PAIR, PER_CELL, PER_VALUE = 1.5e-9, 1.5e-9, 4e-8
+BOXES = 3000
 
 
 class EmbeddingKernel(BagKernel):
@@ -77,6 +83,11 @@ class EmbeddingKernel(BagKernel):
         super().restrict(rows)
         self.vectors_ = self.vectors_[rows]
 
+    @available_if(lambda self: self.linear_ and hasattr(self.embedding_, "contributions"))
+    def contributions(self, X, alpha) -> np.ndarray:
+        """Share of each instance of X in K(X, kept bags) alpha; where the embedding knows it, exactly."""
+        return np.concatenate(self.embedding_.contributions(X, self.vectors_.T @ alpha))
+
     def _fit(self, bags, y):
         self.embedding_ = clone(self.embedding)
         Z = self.embedding_.fit_transform(bags, y)
@@ -99,6 +110,8 @@ class EmbeddingKernel(BagKernel):
         return self._kernel(a, a if A is B else self._vectors(B))
 
     def _kernel(self, a, b) -> np.ndarray:
+        if hasattr(a, "toarray"):
+            return inner(a, b)
         products = product(a, b)
         if self.linear_:
             return products
@@ -126,7 +139,7 @@ class Part:
     name : what the leaderboard calls it
     kernel : unfitted
     scaling : of the instances, as in ``BagScaler``
-    seconds : (bags, instances, features) -> what it costs to fit, roughly
+    seconds : (bags, instances, numbers in an instance) -> what it costs to fit, roughly
     """
 
     name: str
@@ -138,9 +151,20 @@ class Part:
 def parts_for(bags: Bags, seed: int) -> list[Part]:
     """The parts that suit the bags, cheap ones first."""
     n, N, d = len(bags), int(bags.offsets[-1]), bags.n_features
-    width = max(1.0, bags.instances.nnz / N) if bags.is_sparse else d
-    found = [*_of_pairs(bags.is_sparse), *_of_cells(seed), *_of_vectors(bags.is_sparse, seed)]
-    return sorted(found, key=lambda p: p.seconds(n, N, int(width)))
+    found = [
+        *_of_pairs(bags.is_sparse),
+        *_of_cells(seed, nonzero(bags) < 0.1 * N * d),
+        *_of_vectors(bags.is_sparse, seed),
+        *([] if bags.is_sparse else _of_boxes(seed)),
+    ]
+    return sorted(found, key=lambda p: p.seconds(n, N, width(bags)))
+
+
+def width(bags: Bags) -> int:
+    """Numbers that an instance holds, on average: what work on it is in proportion to."""
+    if not bags.is_sparse:
+        return bags.n_features
+    return 1 + int(bags.instances.nnz // bags.offsets[-1])
 
 
 def _pairs(n: int, N: int, d: int) -> float:
@@ -163,20 +187,41 @@ def _of_pairs(sparse: bool) -> list[Part]:
     ]
 
 
-def _of_cells(seed: int) -> list[Part]:
-    """Shares of instances in random cells, few or many."""
+def _of_cells(seed: int, texts: bool) -> list[Part]:
+    """Shares of instances in random cells, few or many, and which cells are visited at all.
 
-    def cost(cells):
-        return lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10)
+    Weights of terms stay as they are: their size says which texts are long.
+    """
+
+    def part(name, cells, weights):
+        embedding = IsolationEmbedding(200, cells, metric="auto", random_state=seed, weights=weights)
+        kernel = EmbeddingKernel(embedding, linear=True)
+        cost = lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10)  # noqa: E731
+        return Part(
+            f"{name}, {cells} cells", kernel, "none" if weights != "bag" and texts else "minmax", cost
+        )
 
     return [
+        *[part("isolation", cells, "bag") for cells in (16, 64, 256)],
+        *[part("presence", cells, "presence") for cells in (8, 32)],
+    ]
+
+
+def _of_boxes(seed: int) -> list[Part]:
+    """Boxes around instances, bounded in a few features: which are hit, and how often."""
+    return [
         Part(
-            f"isolation, {cells} cells",
-            IsolationKernel(200, cells, metric="auto", random_state=seed),
-            "minmax",
-            cost(cells),
+            f"boxes, {name}",
+            EmbeddingKernel(
+                BoxEmbedding(
+                    kind, BOXES, around="instances", max_side=0.5, max_features=4, random_state=seed
+                ),
+                linear=True,
+            ),
+            "none",
+            lambda n, N, d: PER_CELL * N * BOXES * 4 + PER_VALUE * n * BOXES,
         )
-        for cells in (16, 64, 256)
+        for name, kind in (("hit", "and"), ("counts", "min"))
     ]
 
 

@@ -4,7 +4,7 @@ const at = (id) => document.getElementById(id);
 const grid = at("grid");
 const COUNT = 48, WAIT = 3000, POLL = 700;
 const tab = sessionStorage.tab || (sessionStorage.tab = crypto.randomUUID());
-let shown = { things: [], marks: {}, version: "" }, asked = 0, waiting = 0, polling = 0, current = null;
+let shown = { things: [], marks: {}, version: "" }, asked = 0, waiting = 0, polling = 0, shaded = "", current = null, atTop = false;
 
 async function ask(path, options) {
   const answer = await fetch(path, options);
@@ -24,7 +24,14 @@ async function trying(work) {
   }
 }
 
-const query = (more) => "?" + new URLSearchParams({ search: at("search").value, learner: at("learner").value, ...more });
+const query = (more) => "?" + new URLSearchParams({ search: at("search").value, learner: at("learner").value, tab, ...more });
+
+// Who asks for a ranking looks at its top, also while a learner still changes it, until they move on.
+function rankNow() {
+  atTop = true;
+  if (!grid.contains(document.activeElement)) scrollTo(0, 0);
+  return trying(() => rank());
+}
 
 // Ranking: a slow learner answers in parts, so we ask again until it has seen everything.
 async function rank(count) {
@@ -45,15 +52,18 @@ async function rank(count) {
   draw();
   grid.setAttribute("aria-busy", "false");
   if (!said.done) polling = setTimeout(() => trying(() => rank(things.length)), POLL);
-  await support(said.version);
+  // While a learner is at work its order moves, and shading every step would only slow it down.
+  const stage = [said.version, said.learned, said.done, things.length].join();
+  if (stage !== shaded) await support(said.version, stage);
 }
 
 // What the parts say comes after the ranking, a few things at a time, the first ones first.
-async function support(version) {
+async function support(version, stage) {
+  shaded = stage;
   const ids = shown.things.map((t) => t.id);
   for (let i = 0; i < ids.length; i += 12) {
     const said = await ask("/api/support?" + new URLSearchParams({ version, ids: ids.slice(i, i + 12).join(",") }));
-    if (version !== shown.version) return;
+    if (stage !== shaded) return;
     for (const [id, what] of Object.entries(said)) fill(id, what, version);
   }
 }
@@ -72,7 +82,8 @@ function fill(id, what, version) {
   }));
   const shade = card.querySelector(".shade");
   shade.hidden = !(what.shaded && at("shades").checked);
-  if (!shade.hidden) shade.src = `/thing/${id}/shade?version=${version}&by=${what.by}`;
+  const source = `/thing/${id}/shade?version=${version}&by=${what.by}`;
+  if (!shade.hidden && shade.getAttribute("src") !== source) shade.src = source;
 }
 
 function draw() {
@@ -83,7 +94,7 @@ function draw() {
   at("further").hidden = shown.things.length >= shown.total;
   examples();
   count();
-  const again = keep && at(keep) ? keep : (shown.things[0] ? "t" + shown.things[0].id : null);
+  const again = keep && !atTop && at(keep) ? keep : (shown.things[0] ? "t" + shown.things[0].id : null);
   choose(again, focused);
 }
 
@@ -141,13 +152,18 @@ function examples() {
 
 function count() {
   const c = shown.marks, by = shown.learner;
-  let told = `${shown.size} things, ${c.wanted} wanted, ${c.not_wanted} not wanted. `;
+  let told = `${shown.size} thing${shown.size === 1 ? "" : "s"}, ${c.wanted} wanted, ${c.not_wanted} not wanted. `;
   if (shown.error) told += shown.error;
-  else if (by && !shown.done) told += `${by} is at work: ${shown.scored} of ${shown.size} scored, the others by similarity.`;
+  else if (by && !shown.learned) told += `${by} is still learning; ranked by similarity until then.`;
+  else if (by && !shown.done) told += `${by} is at work; what it has not scored yet is ranked by similarity.`;
   else if (by) told += `Ranked by ${by}.`;
-  else if (c.wanted || c.not_wanted) told += "Ranked by similarity; mark some as not wanted to learn.";
+  else if (c.wanted || c.not_wanted) told += `Ranked by similarity; mark some as ${c.wanted ? "not " : ""}wanted to learn.`;
   else told += "Mark some things as wanted.";
   if (at("count").textContent !== told) at("count").textContent = told;
+  // Beside the words, not in them: a screen reader would read every step of it.
+  at("progress").hidden = !(by && shown.learned && !shown.done);
+  at("progress").max = shown.size;
+  at("progress").value = shown.scored;
 }
 
 // One card is reached by Tab; its buttons are the next stops.
@@ -162,6 +178,7 @@ function choose(id, focus) {
 }
 
 function move(step) {
+  atTop = false;
   const cards = [...grid.querySelectorAll("article")];
   const now = cards.findIndex((a) => a.id === current);
   const next = cards[Math.max(0, Math.min(cards.length - 1, now + step))];
@@ -171,6 +188,7 @@ function move(step) {
 const columns = () => getComputedStyle(grid).gridTemplateColumns.split(" ").length;
 
 async function mark(id, what) {
+  atTop = false;
   await trying(async () => take(await post("/api/mark", { search: at("search").value, thing: id, mark: what, tab })));
   later();
 }
@@ -201,7 +219,7 @@ async function undo() {
 
 async function upload(file) {
   await trying(async () => {
-    await ask("/api/example" + query({ tab }), { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
+    await ask("/api/example" + query({}), { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file });
     await rank();
   });
 }
@@ -213,7 +231,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key in steps) move(grid.contains(document.activeElement) ? steps[event.key] : 0);
   else if ("ynu".includes(event.key) && current && grid.contains(document.activeElement)) mark(current.slice(1), event.key);
   else if (event.key === "z") undo();
-  else if (event.key === "Enter" && !inside) trying(() => rank());
+  else if (event.key === "Enter" && !inside) rankNow();
   else return;
   event.preventDefault();
 });
@@ -223,9 +241,9 @@ for (const id of ["search", "learner", "show", "hide"]) at(id).addEventListener(
   saving();
   trying(() => rank());
 });
-at("shades").addEventListener("change", () => trying(() => support(shown.version)));
+at("shades").addEventListener("change", () => trying(() => support(shown.version, {})));
 at("controls").addEventListener("submit", (event) => event.preventDefault());
-at("rank").addEventListener("click", () => trying(() => rank()));
+at("rank").addEventListener("click", rankNow);
 at("undo").addEventListener("click", undo);
 at("further").addEventListener("click", () => trying(async () => {
   const before = shown.things.length;
@@ -262,9 +280,13 @@ document.addEventListener("drop", (event) => {
   document.body.classList.remove("dropping");
   if (event.dataTransfer.files[0]) upload(event.dataTransfer.files[0]);
 });
-// Marks of another tab are here when this one is looked at again.
+// Marks and searches of another tab are here when this one is looked at again.
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && shown.version) trying(() => rank(shown.things.length || COUNT));
+  if (document.hidden || !shown.version) return;
+  trying(async () => {
+    options("search", (await ask("/api/state")).searches, at("search").value);
+    await rank(shown.things.length || COUNT);
+  });
 });
 
 function options(id, names, chosen) {
