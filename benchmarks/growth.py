@@ -103,10 +103,7 @@ def measure(model, X, y) -> dict:
     except MemoryError:
         return {"failed": f"over {ROOM / 1e9:.0f} GB"}
     except ValueError as error:
-        return {
-            "failed": f"refused: {str(error).splitlines()[0]}",
-            "fit": round(time.process_time() - start, 5),
-        }
+        return {"failed": f"refused: {str(error).splitlines()[0]}", "fit": round(time.process_time() - start, 5)}
     fit, peak = time.process_time() - start, _status("VmHWM")
     model.predict(X[:1])
     times = []

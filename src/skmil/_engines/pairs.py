@@ -296,7 +296,7 @@ class _Sums:
     def _workspace(self, rows: int):
         """Room for the rows and the columns of a block, and for the block."""
         d = 0 if self.origin is None else len(self.origin)
-        return np.empty((rows, d)), np.empty((COLUMNS, d)), np.empty(room(rows))
+        return np.empty((rows, d)), np.empty((max(ROWS, COLUMNS), d)), np.empty(room(rows))
 
     def _squares(self, bags) -> np.ndarray:
         if self.kernel.kind != "rbf":
