@@ -234,6 +234,15 @@ class TestCommandLine:
             told.append(capsys.readouterr().out)
         assert told[0] == told[1] and len(told[0].splitlines()) == 41
 
+    def test_a_page_has_the_names_of_instances(self, tmp_path, toy, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        X, y = toy
+        write_bags("t.csv", X, y, instance_names=[f"shape-{k}" for k in range(len(X.owner))])
+        assert main(["fit", "t.csv", "m.skops", "-m", "Simple-MI"]) == 0
+        assert main(["explain", "m.skops", "t.csv", "--html", "p.html", "--id", "3"]) == 0
+        text = (tmp_path / "p.html").read_text("utf-8")
+        assert f"shape-{X.offsets[3]}" in text and f"shape-{X.offsets[3] - 1}" not in text
+
     def test_what_is_wrong_with_a_new_file_is_not_hidden_by_remembered_columns(
         self, tmp_path, toy, capsys, monkeypatch
     ):
@@ -254,7 +263,7 @@ class TestCommandLine:
         run = [sys.executable, "-m", "skmil"]
         for given, code, said in (
             (text, 0, "stdin: 40 bags"),
-            ("bag,label,f\na,1,x\n", 2, "stdin, line 2:"),
+            ("bag,label,f\na,1,x\n", 2, "stdin.csv, line 2:"),
         ):
             done = subprocess.run([*run, "data", "-"], input=given, capture_output=True, text=True)
             assert done.returncode == code and said in done.stdout + done.stderr

@@ -237,6 +237,14 @@ def test_a_molecule_in_memory_is_left_alone():
     assert bags.ids.tolist() == ["ethanol", "again"] and np.array_equal(bags[0], bags[1])
 
 
+def test_comments_and_semicolons_in_tables_of_smiles(tmp_path):
+    (tmp_path / "a.smi").write_text("// solvents\n# more\nSMILES name\nCCO ethanol\nCCC\n")
+    assert [t.name for t in read_smiles(tmp_path / "a.smi")[0]] == ["ethanol", "CCC"]
+    (tmp_path / "b.csv").write_text("\ufeffsmiles;active\nCCO;yes\nCCC;no\n", encoding="utf-8")
+    things, labels = read_smiles(tmp_path / "b.csv", label="active")
+    assert [t.content for t in things] == ["CCO", "CCC"] and labels.tolist() == ["yes", "no"]
+
+
 def test_tables_of_smiles(tmp_path):
     table = tmp_path / "a.csv"
     table.write_text('id,SMILES,active\nx,CCO,1\n"y, z",c1ccccc1,0\n')

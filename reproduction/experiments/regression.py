@@ -14,9 +14,9 @@ TARGETS = ("witness", "largest", "share", "mean")
 N_TRAIN, N_TEST, N_FEATURES = 120, 200, 5
 
 READING = """R² of each method at its defaults on 200 new bags, after 120 bags of 3 to 8 instances with five
-features; 0 is what the mean target gives. *witness*: one instance of a kind, in every bag, says the number by its
-distance from a point, and the others are noise; *largest*: the instance nearest to a point decides,
-whichever it is; *share*: the share of instances on one side of a plane; *mean*: the mean of a feature over the bag.
+features; 0 is what the mean target gives. *witness*: one instance of a kind, in every bag, says the number
+by where it lies, and the others are noise; *largest*: the instance nearest to a point decides, whichever
+it is; *share*: the share of instances on one side of a plane; *mean*: the mean of a feature over the bag.
 
 """
 

@@ -268,7 +268,7 @@ class Bags:
         raise TypeError(
             "bags are no table, so what works on tables cannot take them: lift a scikit-learn transformer "
             "to bags with skmil.preprocessing.ForInstances(transformer) or use BagScaler; put an embedding "
-            "in front of BaggingClassifier and permutation_importance, which draw or permute its columns"
+            "in front of BaggingClassifier, and use skmil.inspection.permutation_importance"
         )
 
     def __iter__(self) -> Iterator[Any]:

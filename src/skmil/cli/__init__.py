@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name not in ("typer", "rich", "click"):
             raise
         return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
+    except KeyboardInterrupt:  # while what the verbs need is loaded
+        return _say("interrupted", INTERRUPTED)
     return run_app(app, argv, "skmil")
 
 

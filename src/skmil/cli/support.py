@@ -129,13 +129,13 @@ def check_folder(path: Path) -> Path:
 
 @contextmanager
 def standard_input(data: str) -> Iterator[str]:
-    """The path of a file; what comes through a pipe, or as "-", is kept in one for a while."""
+    """The path of a file; what comes through a pipe, or as "-", is kept in one for a while, as a table."""
     path = Path("/dev/stdin" if data == "-" else data)
     if data != "-" and (path.is_file() or path.is_dir() or not path.exists()):
         yield data
         return
     with TemporaryDirectory() as folder:
-        copy = Path(folder, path.name)
+        copy = Path(folder, path.name if path.suffix else f"{path.name}.csv")
         copy.write_bytes(sys.stdin.buffer.read() if path.name == "stdin" else path.read_bytes())
         try:
             yield str(copy)
