@@ -41,17 +41,20 @@ def load(
     parameters of what turns things into bags; ``impute`` is the remedy for a missing value.
     """
     with standard_input(data) as file:
-        return _load(file, read, labelled, missing, labels, of_source or {}, impute)
+        table = file != data and read.source is None  # what has no name holds bags, unless said otherwise
+        return _load(file, read, labelled, missing, labels, of_source or {}, impute, table)
 
 
-def _load(data: str, read: Reading, labelled, missing, labels, of_source: dict, impute: str) -> Bunch:
+def _load(
+    data: str, read: Reading, labelled, missing, labels, of_source: dict, impute: str, table: bool
+) -> Bunch:
     if holds_bags(data):
         raise ValueError(
             f"{data}: a folder with a file per bag; make a store of it first: "
             f"skmil convert {data} bags.zarr --labels labels.csv"
         )
     stored = is_store(data)
-    things = None if data in SHIPPED or stored else load_things(data, read, of_source)
+    things = None if data in SHIPPED or stored or table else load_things(data, read, of_source)
     if things is not None:
         bunch = things
     elif stored:
