@@ -103,7 +103,10 @@ def measure(model, X, y) -> dict:
     except MemoryError:
         return {"failed": f"over {ROOM / 1e9:.0f} GB"}
     except ValueError as error:
-        return {"failed": f"refused: {str(error).splitlines()[0]}", "fit": round(time.process_time() - start, 5)}
+        return {
+            "failed": f"refused: {str(error).splitlines()[0]}",
+            "fit": round(time.process_time() - start, 5),
+        }
     fit, peak = time.process_time() - start, _status("VmHWM")
     model.predict(X[:1])
     times = []
@@ -227,6 +230,8 @@ def page(names: list[str], seconds: float) -> str:
         "Exponents are slopes through the last three sizes, so 1 is linear and 2 quadratic; those of short "
         "fits mean little. Where 24 GB end is estimated from the slope of memory.",
     ]
+    missing = [n for n in names if _key(n, MUSK1) not in rows]
+    text += ["", f"Not measured yet: {', '.join(missing)}."] if missing else []
     for axis in SIZES:
         text += ["", f"## {axis.capitalize()}", ""]
         text += [f"![Seconds to fit over {axis}](images/growth_{axis}.svg)", ""]
@@ -256,9 +261,10 @@ def _line(rows, name, axis, seconds) -> str:
     sizes, fit, one, peak = series(rows, name, axis)
     end, seen = largest(sizes, peak), peak[-1] > SEEN
     cells = [name, f"{sizes[-1]:,}", f"{fit[-1]:.2g}", f"{1000 * one[-1]:.2g}"]
-    cells += [f"{peak[-1] / 1e6:.0f}" if seen else "", f"{exponent(sizes, fit):.1f}"]
+    cells += [f"{peak[-1] / 1e6:.0f}" if seen else ""]
+    cells += [f"{exponent(sizes, fit):.1f}" if len(sizes) > 1 else ""]
     cells += [
-        f"{exponent(sizes, peak):.1f}" if seen else "",
+        f"{exponent(sizes, peak):.1f}" if seen and len(sizes) > 1 else "",
         "" if np.isnan(end) else f"{float(f'{end:.2g}'):,.0f}",
     ]
     return "| " + " | ".join([*cells, _reason(rows, name, axis, sizes[-1], seconds)]) + " |"
@@ -269,7 +275,11 @@ def _reason(rows, name, axis, size, seconds) -> str:
     larger = [s for s in points(axis) if s[axis] > size]
     if not larger:
         return ""
-    return rows.get(_key(name, larger[0]), {"failed": f"over {seconds:.0f} s"})["failed"]
+    if row := rows.get(_key(name, larger[0])):
+        return row["failed"]
+    last = {**MIDDLE, axis: int(size)}
+    late = too_large(rows[_key(name, last)], last, larger[0], seconds)
+    return f"over {seconds:.0f} s" if late else "not measured yet"
 
 
 def draw(names: list[str]) -> None:

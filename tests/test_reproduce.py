@@ -142,7 +142,7 @@ def test_tables_name_what_exists(table):
 
 def test_every_paper_has_its_tables():
     papers = {t.name.split("-")[0] for t in load_tables()}
-    assert papers == {"tao", "gehler", "xu", "kwok", "wang", "assumptions"}
+    assert papers == {"tao", "gehler", "xu", "kwok", "wang", "assumptions", "auto", "defaults"}
     assert [t.name for t in load_tables(["gehler"])] == ["gehler-1", "gehler-2", "gehler-figure1"]
     with pytest.raises(ValueError, match="no table 'tao-9'; there are tao-6"):
         load_tables(["tao-9"])
@@ -216,6 +216,40 @@ def test_assumptions_are_measured():
     task = {"method": "MI-Kernel", "concept": "single", "seed": 0}
     found = EXPERIMENTS["assumptions"].run(table, task)
     assert 0 <= found["attacked"] <= 1 and found["as in training"] > 0.8
+
+
+def test_sets_that_report_had_no_say_in_the_design():
+    table = load_tables(["auto"])[0]
+    assert not set(table.data) & set(table.settings["design"])
+    assert len({*table.data, *table.settings["design"]}) == 42
+    assert set(load_tables(["defaults"])[0].data) <= set(table.settings["design"])
+
+
+def test_auto_beside_the_others_from_results_to_page(tmp_path):
+    table = replace(load_tables(["auto"])[0], data=("trec4", "sival6"))
+    scores = {("auto", "trec4"): 0.9, ("auto", "sival6"): 0.7, ("MILES", "trec4"): 0.8}
+    outputs = [[1, 0.9, 0.5], [0, 0.2, 0.5]] * 10
+    results = [
+        {"method": m, "data": d, "scores": [v, v], "outputs": outputs if m == "auto" else []}
+        for (m, d), v in {**scores, ("MILES", "sival6"): 0.8}.items()
+    ]
+    shuffled = {"method": "auto", "data": "trec4", "shuffled": True, "scores": [0.5], "outputs": outputs}
+    refused = {"method": "DD", "data": "trec4", "refused": "a fold takes longer than 20 s"}
+    page = EXPERIMENTS["auto"].page(table, [*results, shuffled, refused], tmp_path)
+    assert "| auto | 1.5 | 2 | 80.0 | 90.0 | 70.0 |" in page
+    assert "| sival6 | 70.0 | MILES 80.0 | -10.0 |" in page
+    assert (tmp_path / "auto-calibration.png").stat().st_size > 1000
+
+
+def test_defaults_are_searched_and_the_rule_applied(tmp_path):
+    table = replace(load_tables(["defaults"])[0], methods=("Simple-MI",), data=("musk1",))
+    experiment = EXPERIMENTS["defaults"]
+    (task,) = experiment.tasks(table, ["musk1"])
+    found = experiment.run(table, task)
+    assert found["whole"] and len(found["settings"]) == 9
+    assert "| Simple-MI | 1 |" in experiment.page(table, [{**task, **found}], tmp_path)
+    short = experiment.run(replace(table, settings={"seconds": 0}), task)
+    assert not short["whole"] and "Simple-MI" not in experiment.page(table, [{**task, **short}], tmp_path)
 
 
 def test_chance_is_the_corrected_t_test():

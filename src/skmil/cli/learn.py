@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -29,10 +29,11 @@ from skmil.cli.support import (
     standard_input,
     tell_missing,
 )
-from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
+from skmil.cli.things import fitted_with_source, load_like, position, split_model, split_settings
 from skmil.formats._files import NoColumn, is_screen, replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import explain_all, explain_parts, page, plot_instances
+from skmil.inspection.drawings import part_labels
 from skmil.learners import BagPipeline
 from skmil.learners.base import positive_class
 from skmil.persistence import load_model, save_model
@@ -154,16 +155,20 @@ def explain(
     if html is not None:
         check_folder(html)
     source, fitted = split_model(load_model(model))
-    bunch = _new_bags(model, source, fitted, data, read)
+    if source is not None:
+        bunch = load_like(source, data, bag_id, with_parts=bool(html or bag_id))
+    else:
+        bunch = _new_bags(model, None, fitted, data, read)
     names = bunch.get("instance_names")
+    i = None if bag_id is None else position(bunch.data.ids.astype(str).tolist(), bag_id)
     if html is not None:
-        chosen = range(len(bunch.data)) if bag_id is None else [_find_bag(bunch.data, bag_id)]
-        _save_page(source, fitted, bunch, list(chosen), html)
+        _save_page(fitted, bunch, i, html)
         return
-    if bag_id is None:
+    if i is None:
         _explain_all(fitted, bunch.data, names)
         return
-    i = _find_bag(bunch.data, bag_id)
+    if bunch.get("parts"):
+        names = part_labels(bunch.parts[0])
     print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
@@ -248,14 +253,6 @@ def _explain_all(fitted, bags, names) -> None:
     out.print(table)
 
 
-def _find_bag(bags, bag_id: str) -> int:
-    ids = bags.ids.astype(str).tolist()
-    with suppress(ValueError):
-        return ids.index(bag_id)
-    some = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
-    raise ValueError(f"no bag {bag_id!r}; there are {some}")
-
-
 def _save_plot(fitted, bags, i, names, path: Path) -> None:
     os.environ["MPLBACKEND"] = "Agg"  # a file needs no screen
     ax = plot_instances(fitted, bags, i, names=names)
@@ -264,15 +261,16 @@ def _save_plot(fitted, bags, i, names, path: Path) -> None:
     say(f"plot: {path}", path)
 
 
-def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
-    """The explanations of some bags; things are shown themselves."""
-    parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
-    names = bunch.get("instance_names")
-    if names is not None:
-        names = [n for i in chosen for n in names[slice(*bunch.data.offsets[i : i + 2])]]
-    told = explain_parts(fitted, bunch.data[chosen], parts, names=names)
+def _save_page(fitted, bunch, i: int | None, path: Path) -> None:
+    """The explanations of one bag or of all; things are shown themselves."""
+    bags, names = bunch.data, bunch.get("instance_names")
+    if i is not None:
+        names = None if names is None else names[slice(*bags.offsets[i : i + 2])]
+        bags = bags[[i]]
+    told = explain_parts(fitted, bags, bunch.get("parts"), names=names)
+    last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     with replacing(path) as file:
-        file.write(page(told))
+        file.write(page(told, leaderboard=getattr(last, "leaderboard_", ())))
     say(f"page: {path}", path)
 
 

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 _ROWS = 30  # instances in the table of a thing
 
 
-def page(explanations: "Sequence[ThingExplanation]", title: str = "skmil explains") -> str:
-    """All explanations on one page, in their order."""
+def page(
+    explanations: "Sequence[ThingExplanation]",
+    title: str = "skmil explains",
+    leaderboard: Sequence[dict] = (),
+) -> str:
+    """All explanations on one page, in their order; at the end the leaderboard of the model."""
     if not explanations:
         raise ValueError("no explanations, so there is nothing to show")
     style = _file("page.css") + "".join(_shades())
@@ -34,8 +38,8 @@ def page(explanations: "Sequence[ThingExplanation]", title: str = "skmil explain
         h("title", f"{title}: {explanations[0].told.bag}" if len(explanations) == 1 else title),
         h("style", style),
     )  # fmt: skip
-    articles = [_article(e, k) for k, e in enumerate(explanations)]
-    body = h("body", _header(title, explanations), h("main", *articles), h("script", script))
+    articles = [*(_article(e, k) for k, e in enumerate(explanations)), _views(leaderboard)]
+    body = h("body", _header(title, explanations), _slider(), h("main", *articles), h("script", script))
     return f"<!doctype html>\n{h('html', head, body, lang='en')}\n"
 
 
@@ -45,16 +49,19 @@ def _header(title: str, explanations) -> Element:
         for k, e in enumerate(explanations)
         if len(explanations) > 1
     ]
-    slider = h(
-        "label", "hide what is weaker than ", h("output", "0 %", id="level"), " of the strongest part",
-        h("input", type="range", id="threshold", min=0, max=100, value=0),
-        class_="slider",
-    )  # fmt: skip
     legend = h(
         "p", h("span", "+ speaks for the prediction", class_="key part for s9"), " ",
         h("span", "− speaks against it", class_="key part against s9"),
     )  # fmt: skip
-    return h("header", h("h1", title), h("nav", *links) if links else None, slider, legend)
+    return h("header", h("h1", title), h("nav", *links) if links else None, legend)
+
+
+def _slider() -> Element:
+    """The threshold, which stays in view while the page scrolls."""
+    return h("div", h(
+        "label", "hide what is weaker than ", h("output", "0 %", id="level"), " of the strongest part",
+        h("input", type="range", id="threshold", min=0, max=100, value=0),
+    ), class_="slider")  # fmt: skip
 
 
 def _article(e: "ThingExplanation", k: int) -> Element:
@@ -111,6 +118,18 @@ def _alike(e) -> Element | None:
         for n in e.alike
     ]  # fmt: skip
     return h("section", h("h3", "Training bags it is most like"), h("ol", *items))
+
+
+def _views(rows: Sequence[dict]) -> Element | None:
+    if not rows:
+        return None
+    head = h("tr", h("th", "view"), h("th", "weight"), h("th", ""))
+    body = [
+        h("tr", h("td", row["part"]), h("td", f"{row['weight']:.2f}"), h("td", row["note"], class_="soft"))
+        for row in rows
+    ]
+    table = h("table", h("thead", head), h("tbody", *body))
+    return h("article", h("h2", "What the model looked at"), table)
 
 
 def _shades() -> list[str]:

@@ -80,10 +80,8 @@ def explain_things(model, things: Sequence, *, n_alike: int = 5) -> list[ThingEx
     if not steps or not hasattr(steps[0][1], "parts"):
         raise TypeError("the model does not begin with a source; use skmil.inspection.explain for bags")
     source, rest = steps[0][1], BagPipeline(steps[1:])
-    bags = source.transform(things)
-    gone = {f.index for f in source.failures_}
-    kept = [t for i, t in enumerate(things) if i not in gone]
-    return explain_parts(rest, bags, [source.parts(t) for t in kept], n_alike)
+    bags, parts = source.transform_with_parts(things)
+    return explain_parts(rest, bags, parts, n_alike)
 
 
 def explain_parts(

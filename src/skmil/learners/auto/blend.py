@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._parameters import POSITIVE, SEED
+from skmil._parameters import POSITIVE, SEED, real
 from skmil._random import random_key
 from skmil._threads import interruptible
 from skmil.bags import Bags
@@ -57,15 +57,18 @@ class BlendKernel(BagKernel):
     the labels (one column for each class) that ridge regression on this kernel alone explains when
     each training bag is left out in turn. Without labels all parts count the same.
 
-    The parts are set kernels at three widths, isolation kernels at three sizes and the presence of instances
-    in their cells, the graph kernel, boxes that are hit and how often, and kernels on means, extremes, spreads,
-    Fisher vectors and the map of MILES. One that fails, or does not fit into the time, is left out and says
-    why in ``leaderboard_``.
+    The parts are set kernels at three widths, isolation kernels at three sizes, the presence of instances
+    in their cells, the graph kernel, boxes that are hit and how often, and kernels on means, extremes,
+    spreads, Fisher vectors and the map of MILES. One that fails, or does not fit into the time, is left out
+    and says why in ``leaderboard_``.
 
     Parameters
     ----------
     time_budget : float
         Seconds for fitting the parts; those that are expected to take longer are not begun.
+    repeats : float
+        How many times the work of fitting a part is to be done in this time: 1 where the training bags
+        are all there is, 10 where they stand for ten times as many that are mapped afterwards.
     random_state : int, RandomState or None
 
     Attributes
@@ -84,11 +87,13 @@ class BlendKernel(BagKernel):
 
     _parameter_constraints: dict = {
         "time_budget": [POSITIVE],
+        "repeats": [real(1, None, "left")],
         "random_state": SEED,
     }
 
-    def __init__(self, time_budget=60.0, random_state=None):
+    def __init__(self, time_budget=60.0, repeats=1.0, random_state=None):
         self.time_budget = time_budget
+        self.repeats = repeats
         self.random_state = random_state
 
     def fit_transform(self, X, y=None, **fit_params):
@@ -139,6 +144,7 @@ class BlendKernel(BagKernel):
         self.scalers_: dict[str, BagScaler] = {}
         self.leaderboard_: list[dict] = []
         self.members_: list[Member] = []
+        self.owed_ = 0.0  # seconds that the parts taken so far are expected to need later
         grams, end = [], time.monotonic() + self.time_budget
         for part in parts_for(bags, int(random_key(self.random_state)) % 2**32):
             K = self._try(part, bags, y, end)
@@ -161,8 +167,8 @@ class BlendKernel(BagKernel):
         n, N = len(bags), int(bags.offsets[-1])
         row = {"part": part.name, "weight": 0.0, "seconds": 0.0, "note": ""}
         self.leaderboard_.append(row)
-        start = time.monotonic()
-        if start + part.seconds(n, N, width(bags)) > end and self.members_:
+        start, expected = time.monotonic(), part.seconds(n, N, width(bags))
+        if start + self.repeats * expected > end - self.owed_ and self.members_:
             row["note"] = "left out: no time"
             return None
         try:
@@ -181,6 +187,7 @@ class BlendKernel(BagKernel):
         if not (np.isfinite(variance) and variance > 1e-12):
             row["note"] = "left out: all bags look the same to it"
             return None
+        self.owed_ += (self.repeats - 1) * expected
         self.members_.append(Member(part.name, part.scaling, kernel, 1.0 / variance, shift))
         return K / variance
 

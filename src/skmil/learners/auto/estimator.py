@@ -18,6 +18,7 @@ from skmil.learners.auto.blend import BlendKernel, blended, weigh
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
 C = 3.0  # kernels have unit variance, so that it means the same for all data
+FOR_PARTS = 0.7  # of the time; the rest is for weights, machine and calibration
 MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of landmarks
 LANDMARKS = 800
 PENALTIES = 10.0 ** np.arange(-4, 4)  # of ridge regression on a kernel of unit variance
@@ -34,9 +35,11 @@ class _Auto(BagEstimator):
 
     def _fit_blend(self, bags: Bags, y) -> np.ndarray | None:
         """The Gram matrix of all bags, or None where landmarks stand for them."""
-        kernel = BlendKernel(self.time_budget, int(random_key(self.random_state)) % 2**32)
-        self.landmarks_ = _landmarks(len(bags), y, int(random_key(self.random_state)) % 2**32)
+        seed = int(random_key(self.random_state)) % 2**32
+        self.landmarks_ = _landmarks(len(bags), y, seed)
         chosen = bags if self.landmarks_ is None else bags[self.landmarks_]
+        repeats = float(bags.sizes.sum() / chosen.sizes.sum())
+        kernel = BlendKernel(FOR_PARTS * self.time_budget, max(1.0, repeats), seed)
         labels = y if self.landmarks_ is None else y[self.landmarks_]
         K = kernel.fit_transform(chosen, labels)
         self.kernel_ = kernel
@@ -61,7 +64,7 @@ class _Auto(BagEstimator):
 
 
 class AutoClassifier(_Auto, BagClassifier):
-    """The answer to "which one?": a support vector machine on a blend of kernels that suit the labels.
+    """The answer to "which one?": a support vector machine on a blend of kernels that predict the labels.
 
     Nothing needs to be chosen. The blend (``BlendKernel``) sees a bag as a whole and by its instances, at
     several scales; how much each view counts is learned from the training labels. Probabilities are
@@ -172,7 +175,7 @@ class AutoClassifier(_Auto, BagClassifier):
 
 
 class AutoRegressor(_Auto, BagRegressor):
-    """``AutoClassifier`` for targets: ridge regression on a blend of kernels that suit them.
+    """``AutoClassifier`` for targets: ridge regression on a blend of kernels that predict them.
 
     The penalty is the one of smallest error when each training bag is left out in turn.
 

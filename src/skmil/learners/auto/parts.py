@@ -194,10 +194,12 @@ def _of_cells(seed: int, texts: bool) -> list[Part]:
 
     def part(name, cells, weights):
         embedding = IsolationEmbedding(200, cells, metric="auto", random_state=seed, weights=weights)
-        kernel = EmbeddingKernel(embedding, linear=True)
-        cost = lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10)  # noqa: E731
+        raw = texts and weights == "presence"
         return Part(
-            f"{name}, {cells} cells", kernel, "none" if weights != "bag" and texts else "minmax", cost
+            f"{name}, {cells} cells",
+            EmbeddingKernel(embedding, linear=True),
+            "none" if raw else "minmax",
+            lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10),
         )
 
     return [
