@@ -1,7 +1,7 @@
 """Seconds to an answer of every learner on the search page: ``python benchmarks/search_latency.py OUT.md``.
 
 Fifteen marks; the first answer shows what the learner has scored after 0.7 s and similarity below that, the
-last one is the learner's alone. Scoring is given up after ten seconds.
+last one is the learner's alone. Scoring is given up after five seconds.
 """
 
 import sys
@@ -11,7 +11,7 @@ from bench_search import LEARNERS, answers, collection
 
 from skmil import methods
 
-LIMIT, THREADS, SIZES = 10.0, 2, (1000, 10_000)
+LIMIT, THREADS, SIZES = 5.0, 2, (1000, 10_000)
 
 
 def cell(c, learner: str) -> str:

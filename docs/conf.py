@@ -26,11 +26,12 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "skmil"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
-exclude_patterns = ["_build", "search_precision.md", "results/summary.md", "results/overview.md"]
+exclude_patterns = ["_build", "search_*.md", "results/summary.md", "results/overview.md"]
 # A class is shown on its method's page and in the reference, so what it names stands twice.
 suppress_warnings = ["config.cache", "ref.citation", "ref.python"]
 autodoc_member_order = "bysource"

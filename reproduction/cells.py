@@ -19,7 +19,10 @@ from skmil.registry import Grid, find
 
 TRANSDUCTION = " (transduction)"
 # Rows that are a registered method with other parameters.
-VARIANTS = {" (T0 = 0)": {"start_temperature": None}, " (weights searched)": {"weights": "presence"}}
+VARIANTS: dict[str, dict] = {
+    " (T0 = 0)": {"start_temperature": None},
+    " (weights searched)": {"weights": "presence"},
+}
 
 
 def base_of(name: str) -> tuple[str, dict]:

@@ -1,6 +1,8 @@
 """Shared fixtures: small bags that no test may change, and the benchmark data where it is at hand."""
 
 import shutil
+import signal
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,12 @@ from skmil import Bags
 from skmil.datasets import load_bags
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+# A shell that runs the suite in the background lets it ignore Ctrl-C, and so would what the tests start.
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

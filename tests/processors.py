@@ -14,8 +14,9 @@ from pathlib import Path
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 ROOT = Path(__file__).resolve().parents[1]
-DIGITS = ["tests/test_trees.py", "tests/test_kernels.py", "tests/test_laws.py", "tests/test_sklearn.py"]
-DIGITS += ["-k", "test_laws or test_trees or test_kernels or sample_weight_equivalence or class_weight"]
+WHOLE = ["test_trees", "test_kernels", "test_laws", "test_revisions"]
+DIGITS = [f"tests/{name}.py" for name in [*WHOLE, "test_sklearn"]]
+DIGITS += ["-k", " or ".join([*WHOLE, "sample_weight_equivalence", "class_weight"])]
 
 
 def processors() -> dict[str, dict[str, str]]:

@@ -210,7 +210,7 @@ def test_fit_shows_the_leaderboard(toy, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "m.skops: auto" in said and "set kernel, middle" in said and "weight" in said
     assert main(["predict", "m.skops", "t.csv", "--proba"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "bag,prediction,score,P(0),P(1)"
+    assert capsys.readouterr().out.splitlines()[0] == "bag,prediction,score(1),P(0),P(1)"
 
 
 def test_the_page_of_an_explanation_shows_the_leaderboard(toy, tmp_path, monkeypatch, capsys):

@@ -46,7 +46,7 @@ def test_maximal_distance_against_scipy(crowded):
     D = hausdorff(crowded, distance="maximal")
     for i in range(7):
         for j in range(7):
-            A, B = crowded[i], crowded[j]
+            A, B = crowded[i].copy(), crowded[j].copy()  # older SciPy wants to be able to write
             assert_allclose(D[i, j], max(directed_hausdorff(A, B)[0], directed_hausdorff(B, A)[0]))
 
 

@@ -124,7 +124,7 @@ def test_fit_predict_explain(run, path, toy, tmp_path):
     rows = list(csv.DictReader(out.splitlines()))
     model = skmil.method("MI-Kernel", C=2, gamma=0.5).fit(X, y)
     assert code == 0 and [int(r["prediction"]) for r in rows] == model.predict(X).tolist()
-    assert np.allclose([float(r["score"]) for r in rows], model.decision_function(X), rtol=1e-5)
+    assert np.allclose([float(r["score(1)"]) for r in rows], model.decision_function(X), rtol=1e-5)
     assert run("predict", "m.skops", path, "--out", "p.csv")[0] == 0
     assert (tmp_path / "p.csv").read_text() == out
     code, out, _ = run("explain", "m.skops", path, "--id", 3, "--plot", "e.png")

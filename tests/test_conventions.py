@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import skmil
-from skmil import Bags
+from skmil import Bags, inspection
 from skmil._random import random_key
 from skmil.embeddings import IsolationEmbedding, MeanEmbedding, MinMaxEmbedding
 from skmil.evaluation import cross_validate_bags
@@ -108,6 +108,8 @@ def test_weights_go_through_a_search(routing, toy):
         model = BagPipeline([("scale", BagScaler()), ("svm", BagSVC(SetKernel(gamma=0.5), C=0.01))])
         plain, heavy = clone(model).fit(X, y), clone(model).fit(X, y, sample_weight=w)
         assert heavy.predict(X).sum() > plain.predict(X).sum()
+        if routing:  # which scikit-learn 1.6 wants to be said of every pipeline
+            model.set_score_request(sample_weight=True)
         search = GridSearchCV(model, {"svm__C": [0.01]}, cv=2).fit(X, y, sample_weight=w)
         assert_allclose(search.decision_function(X), heavy.decision_function(X))
 
@@ -135,8 +137,19 @@ def test_bags_in_ensembles_and_importances(toy):
     X, y = toy
     with pytest.raises(TypeError, match="put an embedding in front of BaggingClassifier"):
         BaggingClassifier(BagSVC(SetKernel(gamma=0.5))).fit(X, y)
-    with pytest.raises(TypeError, match="put an embedding in front"):
-        permutation_importance(BagSVC(SetKernel(gamma=0.5)).fit(X, y), X, y)
+    fitted = BagSVC(SetKernel(gamma=0.5)).fit(X, y)
+    with pytest.raises(TypeError, match=r"use skmil\.inspection\.permutation_importance"):
+        permutation_importance(fitted, X, y)
+    wide = Bags(
+        np.column_stack([X.instances, np.zeros(len(X.owner))]), X.offsets, None, ["a", "b", "c", "none"]
+    )
+    found = inspection.permutation_importance(
+        BagSVC(SetKernel(gamma=0.5)).fit(wide, y), wide, y, random_state=0
+    )
+    assert found.importances.shape == (4, 5) and found.feature_names.tolist()[-1] == "none"
+    assert found.importances_mean[-1] == 0 and found.importances_mean.max() > 0.05
+    with pytest.raises(ValueError, match="n_repeats is 0"):
+        inspection.permutation_importance(fitted, X, y, n_repeats=0)
     model = make_pipeline(
         BagScaler(), MeanEmbedding(), BaggingClassifier(SVC(), n_estimators=3, random_state=0)
     )

@@ -1,6 +1,7 @@
 """Every Python block of the README and of the documentation runs; every method has its page."""
 
 import importlib
+import json
 import pkgutil
 import re
 import runpy
@@ -69,3 +70,25 @@ def test_links_between_pages_lead_somewhere():
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
             if not target.startswith(("methods/", "auto_examples/")):  # made when the site is built
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_tutorial_is_a_notebook_that_runs(monkeypatch):
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    made = runpy.run_path(str(ROOT / "docs" / "write_notebook.py"))
+    shipped = json.loads(made["TARGET"].read_text("utf-8"))
+    assert shipped == made["notebook"](made["SOURCE"].read_text("utf-8")), "run docs/write_notebook.py"
+    known: dict = {}
+    for cell in shipped["cells"]:
+        if cell["cell_type"] == "code":
+            exec(cell["source"], known)
+    told = known["explain"](known["model"], known["new"], 1, names=known["names"])
+    assert told.prediction == "active" and told.order[0] == told.witness
+
+
+def test_no_docstring_has_an_underscore_that_a_page_takes_for_a_link():
+    """``array (n_iter_,)`` is a reference to nowhere in reStructuredText, which the site refuses."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for line in re.findall(r"^ *\w+ : .*$", path.read_text("utf-8"), flags=re.MULTILINE):
+            told = re.sub(r"``.*?``", "", line.split(" : ", 1)[1])
+            if not line.rstrip().endswith(","):
+                assert not re.search(r"\w_(?![\w(])", told), f"{path.name}: {line.strip()}"

@@ -96,13 +96,14 @@ def test_the_client_is_killed(store, tmp_path, workers):
     wait_for(lambda: finished(f"{out}.part") > 10)
     kill(client)
     wait_for(lambda: not any(_alive(p) for p in pids))
+    (Path(f"{out}.part") / "c" / "0" / ".1.torn.tmp").write_bytes(b"killed while writing")
     before, done = len(faults.calls(log)), _pairs(finished(f"{out}.part"))
     assert not out.exists() and done < TILES
     K = skmil.gram(faults.SlowKernel(str(log)).fit(store[:2]), store, out=out, tile=2)
     assert_allclose(K[:], expected(store), rtol=1e-12)
     assert len(faults.calls(log)) - before <= TILES - done
     assert len(set(faults.calls(log))) == TILES
-    assert not Path(f"{out}.part").exists()
+    assert not Path(f"{out}.part").exists() and not list(out.rglob("*.tmp"))
 
 
 def _pairs(files: int) -> int:

@@ -168,7 +168,7 @@ class TestWriting:
         assert main(["fit", "t.csv", "m.skops", "--method", "Simple-MI"]) == 0
         capsys.readouterr()
         assert main(["predict", "m.skops", "t.csv", "--out", "/dev/full"]) == 2
-        assert "No space left" in capsys.readouterr().err
+        assert "/dev/full: No space left" in capsys.readouterr().err
         assert not os.path.isfile("/dev/full")
 
     @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="this system has no /dev/stdout")
@@ -183,7 +183,7 @@ class TestWriting:
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0 and done.stdout.splitlines()[0] == "bag,prediction,score"
+        assert done.returncode == 0 and done.stdout.splitlines()[0] == "bag,prediction,score(1)"
         assert len(done.stdout.splitlines()) == 41
 
 
@@ -203,14 +203,92 @@ class TestCommandLine:
         assert main(["fit", "mine.csv", "m.skops", *named]) == 2
         assert "--impute median" in capsys.readouterr().err
         assert main(["fit", "mine.csv", "m.skops", *named, "--impute", "median", "--proba"]) == 0
-        assert "values in 1 features; the median" in capsys.readouterr().err
+        assert "in 1 feature filled in with the median of the training" in " ".join(
+            capsys.readouterr().err.split()
+        )
         assert main(["predict", "m.skops", "mine.csv", *named, "--proba"]) == 0
         header, first = capsys.readouterr().out.splitlines()[:2]
-        assert header == "bag,prediction,score,P(no),P(yes)"
+        assert header == "bag,prediction,score(yes),P(no),P(yes)"
         chances = [float(v) for v in first.split(",")[3:]]
         assert sum(chances) == pytest.approx(1, abs=1e-3)
         assert main(["explain", "m.skops", "mine.csv", *named, "--id", "m1"]) == 0
         assert "speaks for yes" in capsys.readouterr().out
+
+    def test_a_column_of_smiles_does_not_make_bags_molecules(self, tmp_path, toy, capsys, monkeypatch):
+        """A row per shape is a table of bags; the model remembers which columns to leave out."""
+        monkeypatch.chdir(tmp_path)
+        write_bags("t.csv", *toy)
+        lines = (tmp_path / "t.csv").read_text().splitlines()
+        rows = [f"CCO,{line}" for line in lines[1:]]
+        put(tmp_path, "s.csv", "\n".join(["smiles," + lines[0].replace("bag", "compound"), *rows]) + "\n")
+        assert main(["data", "s.csv"]) == 2
+        assert "--bag and leave columns of text out with --ignore smiles" in capsys.readouterr().err
+        assert main(["fit", "s.csv", "m.skops", "--bag", "compound", "-m", "Simple-MI"]) == 2
+        assert "column 'smiles', found 'CCO'" in capsys.readouterr().err
+        named = ["--bag", "compound", "--ignore", "smiles"]
+        assert main(["fit", "s.csv", "m.skops", *named, "-m", "Simple-MI"]) == 0
+        capsys.readouterr()
+        told = []
+        for name in ("s.csv", "t.csv"):  # t.csv has neither column
+            assert main(["predict", "m.skops", name]) == 0
+            told.append(capsys.readouterr().out)
+        assert told[0] == told[1] and len(told[0].splitlines()) == 41
+
+    def test_a_page_has_the_names_of_instances(self, tmp_path, toy, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        X, y = toy
+        write_bags("t.csv", X, y, instance_names=[f"shape-{k}" for k in range(len(X.owner))])
+        assert main(["fit", "t.csv", "m.skops", "-m", "Simple-MI"]) == 0
+        assert main(["explain", "m.skops", "t.csv", "--html", "p.html", "--id", "3"]) == 0
+        text = (tmp_path / "p.html").read_text("utf-8")
+        assert f"shape-{X.offsets[3]}" in text and f"shape-{X.offsets[3] - 1}" not in text
+
+    def test_what_is_wrong_with_a_new_file_is_not_hidden_by_remembered_columns(
+        self, tmp_path, toy, capsys, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        write_bags("t.csv", *toy)
+        text = (tmp_path / "t.csv").read_text().replace("bag,", "compound,", 1)
+        put(tmp_path, "t.csv", text)
+        assert main(["fit", "t.csv", "m.skops", "--bag", "compound", "-m", "Simple-MI"]) == 0
+        first, second, *rest = text.splitlines()
+        put(tmp_path, "gap.csv", "\n".join([first, second.rpartition(",")[0] + ",", *rest]) + "\n")
+        assert main(["predict", "m.skops", "gap.csv"]) == 2
+        assert "line 2: expected a number" in (told := capsys.readouterr().err)
+        assert "a model fitted with --impute" in told
+
+    def test_tables_through_a_pipe(self, tmp_path, toy):
+        write_bags(tmp_path / "t.csv", *toy)
+        text = (tmp_path / "t.csv").read_text()
+        run = [sys.executable, "-m", "skmil"]
+        for given, code, said in (
+            (text, 0, "stdin: 40 bags"),
+            ("bag,label,f\na,1,x\n", 2, "stdin.csv, line 2:"),
+        ):
+            done = subprocess.run([*run, "data", "-"], input=given, capture_output=True, text=True)
+            assert done.returncode == code and said in done.stdout + done.stderr
+        copied = subprocess.run(
+            [*run, "convert", str(tmp_path / "t.csv"), "-"], capture_output=True, text=True
+        )
+        assert copied.stdout == text and "40 bags" in copied.stderr
+
+    @pytest.mark.parametrize(
+        ("name", "text", "said"),
+        [
+            ("x.csv.gz", "not packed", "x.csv.gz, line 1: expected a header"),
+            (
+                "x.csv",
+                "bag,label,f\na,1,inf\nb,0,2\n",
+                "line 2: expected a finite number in column 'f', found inf",
+            ),
+            ("x.csv", "bag,label,f\na,1,1\nb,1,2\n", "all bags are of one class, 1"),
+        ],
+    )
+    def test_odd_files_are_named(self, name, text, said, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        put(tmp_path, name, text)
+        assert main(["bench", "--data", name, "--methods", "Simple-MI"]) == 2
+        assert said in capsys.readouterr().err and not (tmp_path / "bench").exists()
 
     def test_probabilities_are_asked_for_when_fitting(self, tmp_path, toy, capsys, monkeypatch):
         monkeypatch.chdir(tmp_path)

@@ -13,7 +13,7 @@ from skmil.datasets.pictures import paint
 from skmil.evaluation import cross_validate_bags
 from skmil.learners import BagPipeline
 from skmil.persistence import load_model, save_model
-from skmil.sources import ImageBags, TextBags
+from skmil.sources import ImageBags, TextBags, find
 from skmil.sources.find import find_things, kind_of
 
 FASTA = ">one first\nMKVLWCGPCKAAWY\nKLMN\n>two\nACDEFGHIKLMNPQ\n"
@@ -139,23 +139,57 @@ def test_files_that_hold_many_things(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "table", ["one,1\ntwo,0\n", "id,label\none,1\ntwo,0\n", "label\tid\n1\tone\n0\ttwo\n"]
+    "table",
+    [
+        "one,1\ntwo,0\n",
+        "id,label\none,1\ntwo,0\none,1\n",
+        "label\tid\n1\tone\n0\ttwo\n",
+        "\ufeffid;label\none;1\ntwo;0\n",
+    ],
 )
 def test_labels_come_from_a_table(tmp_path, table):
     (tmp_path / "a.fasta").write_text(FASTA)
-    (tmp_path / "labels").write_text(table)
+    (tmp_path / "labels").write_text(table, encoding="utf-8")
     assert find_things(tmp_path / "a.fasta", labels=tmp_path / "labels").labels.tolist() == ["1", "0"]
 
 
 @pytest.mark.parametrize(
     ("table", "what"),
-    [("one,1\n", r"no label for 1 of 2 things \(two\)"), ("one\n", "two columns"), ("", "empty file")],
+    [
+        ("one,1\n", r"no label for 1 of 2 things \(two\); add"),
+        ("one\n", "two columns"),
+        ("", "empty file"),
+        ("one,1\ntwo,0\none,0\n", "'one' is both '1' and '0'; keep one"),
+        ("one," + "\1" * 9, "labels: it is not text"),
+    ],
 )
 def test_labels_that_do_not_fit_are_named(tmp_path, table, what):
     (tmp_path / "a.fasta").write_text(FASTA)
     (tmp_path / "labels").write_text(table)
     with pytest.raises(ValueError, match=what):
         find_things(tmp_path / "a.fasta", labels=tmp_path / "labels")
+
+
+def test_a_short_name_that_may_mean_two_things_is_refused(pictures, tmp_path):
+    (tmp_path / "labels").write_text("".join(f"{k}.png,a\n" for k in range(20)))
+    with pytest.raises(ValueError, match=r"'(\d)\.png' may mean 'field/\1.png' or 'sunset/\1.png'; give"):
+        find_things(pictures, labels=tmp_path / "labels")
+
+
+def test_an_explanation_of_one_thing_reads_no_other(run, texts, tmp_path, monkeypatch):
+    assert run("fit", texts, "m.skops", "--method", "Simple-MI")[0] == 0
+    name = sorted(p.relative_to(texts).as_posix() for p in texts.rglob("*") if p.is_file())[0]
+    read = []
+    extract = TextBags._extract
+    monkeypatch.setattr(
+        TextBags, "_extract", lambda s, c, thing: read.append(thing.name) or extract(s, c, thing)
+    )
+    assert run("explain", "m.skops", texts, "--id", name, "--html", "page.html")[0] == 0 and read == [name]
+    assert (
+        run("explain", "m.skops", texts, "--html", "page.html")[0] == 0 and len(set(read)) == len(read) - 1
+    )
+    first = " ".join((texts / name).read_text().split())[:15]
+    assert first in run("explain", "m.skops", texts, "--id", name)[1]
 
 
 def test_a_model_of_pictures_predicts_and_explains_a_picture(run, pictures, tmp_path):
@@ -215,6 +249,13 @@ def test_bad_things_are_one_line_or_skipped(run, pictures):
     (pictures / "field" / "broken.png").write_bytes(b"no picture")
     code, out, err = run("fit", pictures, "model.skops")
     assert code == 2 and err.count("\n") == 2 and "field/broken.png" in err and not out
+    assert "leave them out with --set source__on_error=skip" in err
+    for k in range(9):
+        (pictures / "sunset" / f"broken {k}.png").write_bytes(b"no picture")
+    code, out, err = run("fit", pictures, "model.skops")
+    assert "10 of 22 things" in err and "and 5 more; repair" in err and err.count("broken") == 5
+    for k in range(9):
+        (pictures / "sunset" / f"broken {k}.png").unlink()
     code, out, err = run("fit", pictures, "model.skops", "--set", "source__on_error=skip")
     assert code == 0 and "fitted on 12 bags" in out and "1 of 13 things were left out" in err
 
@@ -267,3 +308,18 @@ def test_a_pipeline_with_a_source_scores_instances_and_is_saved(pictures, tmp_pa
         save_model(model, tmp_path / "m.skops")
         again = load_model(tmp_path / "m.skops")
         assert again.predict(paths).tolist() == model.predict(paths).tolist()
+
+
+def test_a_file_that_may_not_be_read_stops_no_folder(tmp_path, monkeypatch):
+    for name in ("one.png", "two.png", "three.png"):
+        Image.fromarray(paint("field", (16, 16), 0)).save(tmp_path / name)
+    real = find.kind_of
+
+    def closed(path):
+        if path.name == "two.png":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(find, "kind_of", closed)
+    found = find_things(tmp_path)
+    assert [t.name for t in found.things] == ["one.png", "three.png", "two.png"] and found.kind == "images"

@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "skmil"
 # The layers of docs/architecture.md, from the top; modules of one line may import each other.
 LAYERS = [
-    {"_version", "_jit", "_random", "_threads", "_memo", "_parameters", "_state"},
+    {"_version", "_jit", "_random", "_threads", "_memo", "_parameters", "_product", "_state"},
     {"_lazy", "_moments", "_checks", "_html", "bags"},
     {"_schema"},
     {"extend"},

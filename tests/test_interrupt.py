@@ -96,3 +96,17 @@ def test_other_threads_compute_where_they_are():
     thread.start()
     thread.join()
     assert found == [1, 4, 9]
+
+
+def test_ctrl_c_while_the_command_line_loads_is_one_line(monkeypatch, capsys):
+    import skmil.cli
+
+    class Impatient:
+        def find_spec(self, name, *_):
+            if name == "skmil.cli.verbs":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "skmil.cli.verbs", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Impatient(), *sys.meta_path])
+    assert skmil.cli.main(["methods"]) == 130
+    assert capsys.readouterr().err == "skmil: interrupted\n"

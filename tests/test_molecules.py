@@ -16,6 +16,7 @@ import skmil
 from skmil.sources import Conformers, MoleculeBags, SourceError, Thing, read_sdf, read_smiles
 
 Chem = pytest.importorskip("rdkit.Chem", reason="needs skmil[molecules]")
+from rdkit import rdBase  # noqa: E402
 from rdkit.Chem import rdForceFieldHelpers, rdMolDescriptors  # noqa: E402
 
 SMILES = ["CCCCCO", "c1ccccc1CCN", "CC(=O)Oc1ccccc1C(=O)O", "O"]
@@ -168,6 +169,7 @@ def test_what_gives_no_bag_is_named_and_skipped(thing, reason):
     assert bags.ids.tolist() == ["CCO"] and reason in source.failures_[0].reason
 
 
+@pytest.mark.skipif(rdBase.rdkitVersion < "2025", reason="older versions of RDKit do embed it")
 def test_no_embedding_is_named():
     # Opposite sides of a bicycle of three-membered rings cannot both be met.
     with pytest.raises(SourceError, match="no conformer could be embedded"):
@@ -233,6 +235,14 @@ def test_a_molecule_in_memory_is_left_alone():
     bags = MoleculeBags(**FEW).fit_transform([mol, Thing("CCO", "again")])
     assert mol.GetNumAtoms() == 3 and mol.GetNumConformers() == 0
     assert bags.ids.tolist() == ["ethanol", "again"] and np.array_equal(bags[0], bags[1])
+
+
+def test_comments_and_semicolons_in_tables_of_smiles(tmp_path):
+    (tmp_path / "a.smi").write_text("// solvents\n# more\nSMILES name\nCCO ethanol\nCCC\n")
+    assert [t.name for t in read_smiles(tmp_path / "a.smi")[0]] == ["ethanol", "CCC"]
+    (tmp_path / "b.csv").write_text("\ufeffsmiles;active\nCCO;yes\nCCC;no\n", encoding="utf-8")
+    things, labels = read_smiles(tmp_path / "b.csv", label="active")
+    assert [t.content for t in things] == ["CCO", "CCC"] and labels.tolist() == ["yes", "no"]
 
 
 def test_tables_of_smiles(tmp_path):

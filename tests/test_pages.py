@@ -121,6 +121,7 @@ def test_overlapping_passages_are_averaged_and_the_text_is_whole():
     found = Tags(str(drawing(spans, np.array([1.0, -1.0]))))
     assert "".join(t for t in found.texts) == text
     assert [a["data-strength"] for a in found.all("mark")] == ["100.0", "0.0", "100.0"]
+    assert [a["data-part"] for a in found.all("mark")] == ["0", "0 1", "1"]
 
 
 def test_residues_carry_their_numbers():
@@ -128,6 +129,7 @@ def test_residues_carry_their_numbers():
     found = Tags(str(drawing(parts, np.array([0.5, 1.0, -1.0]))))
     assert [a["title"] for a in found.all("mark")] == ["C2: +0.50", "D3: +1.00", "E4: -1.00"]
     assert ["motif" in a["class"] for a in found.all("mark")] == [False, True, True]
+    assert [a["data-part"] for a in found.all("mark")] == ["0", "1", "2"]
 
 
 def test_conformers_are_drawn_with_their_share():
@@ -153,6 +155,8 @@ def test_bags_without_a_thing_get_a_page_too():
     X, y = skmil.datasets.make_gmil(10, random_state=0, return_X_y=True)
     model = skmil.method("MI-Kernel").fit(X, y)
     assert page(explain_parts(model, X[:2], None)).count("<article") == 2
+    named = [f"shape {k}" for k in range(X.offsets[2])]
+    assert all(n in page(explain_parts(model, X[:2], None, names=named)) for n in named)
     with pytest.raises(TypeError, match="does not begin with a source"):
         explain_things(model, X)
     with pytest.raises(ValueError, match="nothing to show"):

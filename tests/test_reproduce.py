@@ -142,7 +142,17 @@ def test_tables_name_what_exists(table):
 
 def test_every_paper_has_its_tables():
     papers = {t.name.split("-")[0] for t in load_tables()}
-    assert papers == {"tao", "gehler", "xu", "kwok", "wang", "assumptions", "auto", "defaults"}
+    assert papers == {
+        "tao",
+        "gehler",
+        "xu",
+        "kwok",
+        "wang",
+        "assumptions",
+        "auto",
+        "defaults",
+        "regression",
+    }
     assert [t.name for t in load_tables(["gehler"])] == ["gehler-1", "gehler-2", "gehler-figure1"]
     with pytest.raises(ValueError, match="no table 'tao-9'; there are tao-6"):
         load_tables(["tao-9"])
@@ -250,6 +260,18 @@ def test_defaults_are_searched_and_the_rule_applied(tmp_path):
     assert "| Simple-MI | 1 |" in experiment.page(table, [{**task, **found}], tmp_path)
     short = experiment.run(replace(table, settings={"seconds": 0}), task)
     assert not short["whole"] and "Simple-MI" not in experiment.page(table, [{**task, **short}], tmp_path)
+
+
+def test_targets_of_known_origin_are_told_apart():
+    """One instance decides: Diverse Density knows it, an average does not; and the other way round."""
+    table = load_tables(["regression"])[0]
+
+    def score(method, target):
+        task = {"method": method, "target": target, "seed": 9}
+        return EXPERIMENTS["regression"].run(table, task)["r2"]
+
+    assert score("DD", "largest") > 0.9 > 0.5 > score("Simple-MI", "largest")
+    assert score("Simple-MI", "mean") > 0.7 > score("DD", "mean")
 
 
 def test_chance_is_the_corrected_t_test():

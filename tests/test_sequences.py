@@ -60,6 +60,15 @@ def test_solubilities_that_are_computed_from_what_was_published():
         assert values[letter] == pytest.approx(10**log_s * weights[letter] / 10, abs=0.005)
 
 
+def test_titles_divided_by_control_characters_and_files_that_are_no_text(tmp_path):
+    titles = "gi|3318709|pdb|1A91| subunit c of ATP synthase\1gi|999 a second title of the same sequence"
+    (tmp_path / "nr.fasta").write_text(f">{titles}\nMKVLWCGPCK\n")
+    assert read_fasta(tmp_path / "nr.fasta")[0].name == "gi|3318709|pdb|1A91|"
+    (tmp_path / "zero.fasta").write_bytes(b">a\nMK\0")
+    with pytest.raises(ValueError, match=r"zero\.fasta: it is not text"):
+        read_fasta(tmp_path / "zero.fasta")
+
+
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0, 50.0])
 @pytest.mark.parametrize("n", [1, 2, 7, 40])
 def test_smoothing_is_the_weighted_mean(sigma, n):

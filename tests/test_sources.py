@@ -69,6 +69,19 @@ def test_ids_names_and_parts_follow_the_order_of_things(tmp_path):
     assert source.parts(tmp_path / "a.txt") == ["two", "words"]
 
 
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_bags_and_their_parts_come_from_one_reading(n_jobs):
+    things = ["one", "no!", "here are three"]
+    source = Words(on_error="skip", n_jobs=n_jobs).fit(["x"])
+    with pytest.warns(UserWarning, match="1 of 3 things"):
+        bags, parts = source.transform_with_parts(things)
+    assert sorted(Words.calls) == sorted(things) and [f.index for f in source.failures_] == [1]
+    assert bags == source.transform(["one", Thing("here are three", "2")])
+    assert parts == [["one"], ["here", "are", "three"]] == [source.parts(t) for t in (things[0], things[2])]
+    with pytest.raises(SourceError, match="it gives no instances"):
+        source.parts(" ")
+
+
 @pytest.mark.parametrize(
     "hold",
     [

@@ -231,6 +231,12 @@ def test_broken_files_are_named(tmp_path, name, content, reason):
     assert reason in source.failures_[0].reason and source.failures_[0].name == str(tmp_path / name)
 
 
+def test_a_few_control_characters_do_not_make_a_text_unreadable(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"_\bL_\bo_\bg_\bi_\bc in b\bbold, and a bell\a that rings for long")
+    text = TextBags().fit(["some words"]).parts(tmp_path / "a.txt").text
+    assert text == "Logic in bold, and a bell  that rings for long"
+
+
 def test_texts_that_are_none():
     with pytest.raises(SourceError) as error:
         TextBags().fit(["", 3, None, "missing.txt", "a fine text.", Path("no/such/file")])

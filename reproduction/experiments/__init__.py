@@ -1,6 +1,17 @@
 """What the papers show beside accuracies: one experiment per kind of table, one file per paper."""
 
-from reproduction.experiments import assumptions, auto, defaults, gehler, kwok, protein, tao, wang, xu
+from reproduction.experiments import (
+    assumptions,
+    auto,
+    defaults,
+    gehler,
+    kwok,
+    protein,
+    regression,
+    tao,
+    wang,
+    xu,
+)
 from reproduction.experiments.base import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -11,6 +22,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     **kwok.EXPERIMENTS,
     **wang.EXPERIMENTS,
     **assumptions.EXPERIMENTS,
+    **regression.EXPERIMENTS,
     **defaults.EXPERIMENTS,
     **auto.EXPERIMENTS,
 }

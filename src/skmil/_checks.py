@@ -177,7 +177,9 @@ def check_targets(y) -> np.ndarray:
         try:
             y = y.astype(np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"Unknown label type: {y.dtype}; regression needs numbers") from None
+            raise ValueError(
+                f"Unknown label type: text such as {str(y[0])!r}; regression needs numbers"
+            ) from None
     y = y.astype(np.float64)
     if not np.isfinite(y).all():
         i = int(np.argmin(np.isfinite(y)))

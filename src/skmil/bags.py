@@ -70,6 +70,7 @@ class Bags:
     """
 
     _shared = False  # whether someone else may write to the arrays
+    origin: np.ndarray | None = None  # of distances: the parts of a Gram matrix have that of the whole
 
     def __init__(self, instances, offsets, ids=None, feature_names=None, missing=False):
         self.offsets = check_offsets(offsets)
@@ -240,7 +241,11 @@ class Bags:
 
     def astype(self, dtype) -> "Bags":
         """Same bags with values of another type; themselves where they have it."""
-        return self if self.dtype == dtype else self.with_instances(self.instances.astype(dtype))
+        if self.dtype == dtype:
+            return self
+        other = self.with_instances(self.instances.astype(dtype))
+        other.origin = self.origin
+        return other
 
     def to_dense(self) -> "Bags":
         """Same bags with a dense table."""
@@ -268,7 +273,7 @@ class Bags:
         raise TypeError(
             "bags are no table, so what works on tables cannot take them: lift a scikit-learn transformer "
             "to bags with skmil.preprocessing.ForInstances(transformer) or use BagScaler; put an embedding "
-            "in front of BaggingClassifier and permutation_importance, which draw or permute its columns"
+            "in front of BaggingClassifier, and use skmil.inspection.permutation_importance"
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -302,8 +307,8 @@ class Bags:
         return part
 
     def __getstate__(self):
-        """Everything but whose the memory is: a copy has its own."""
-        return {k: v for k, v in vars(self).items() if k != "_shared"}
+        """Everything but whose the memory is, and which whole it is part of: a copy has its own."""
+        return {k: v for k, v in vars(self).items() if k not in ("_shared", "origin")}
 
     def __setstate__(self, state):
         """Make the arrays of an unpickled copy read-only again, as compiled code was typed for."""

@@ -18,33 +18,49 @@ from skmil._threads import one_blas_thread
 STEPS, SHORT = 100, 0.995  # most steps, and the share of the way to the border that one takes
 
 
-def interior_point(S, y, c, gap=1e-8):
-    """w, b, multipliers and objective of the 1-norm SVM whose margins are S w + y b, to a relative gap."""
+def interior_point(S, y, c, w, b, far, gap=1e-8):
+    """w, b, multipliers and objective of the 1-norm SVM whose margins are S w + y b, to a relative gap.
+
+    It starts from ``w`` and ``b``, whose objective is about ``far`` above the optimum.
+    """
     with one_blas_thread(), np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return _Program(S, y, c).solve(gap)
+        return _Program(S, y, c, w, b, far).solve(gap)
+
+
+def balanced(alpha, y) -> np.ndarray:
+    """Multipliers of the larger class made smaller, so that both classes have the same sum."""
+    above, below = alpha[y > 0].sum(), alpha[y < 0].sum()
+    return alpha * np.where(y > 0, min(1.0, below / above), min(1.0, above / below))
 
 
 class _Program:
-    """The iterate: primal v, u, xi, t and dual alpha, beta, p, q; all slacks stay positive."""
+    """The iterate: primal v, u, xi, t and dual alpha, beta, p, q; all slacks stay positive.
 
-    def __init__(self, S, y, c):
-        (n, K), self.c = S.shape, c
-        self.A, self.K = np.asfortranarray(np.column_stack([S, y])), K
-        self.v, self.u, self.xi, self.t = np.zeros(K + 1), np.full(K, 0.1), np.ones(n), np.ones(n)
-        self.alpha = c / 2
-        above, below = self.alpha[y > 0].sum(), self.alpha[y < 0].sum()
-        self.alpha *= np.where(y > 0, min(1.0, below / above), min(1.0, above / below))
-        self.beta = c - self.alpha
-        self.p, self.q = np.full(K, 0.5), np.full(K, 0.5)
+    At the start every product of a slack and its multiplier is the same, mu: a quadratic equation for each
+    pair of slacks, since their multipliers add up to c or to 1. Only the sums over columns are off.
+    """
+
+    def __init__(self, S, y, c, w, b, far):
+        self.c, self.y, self.K = c, y, S.shape[1]
+        self.A = np.empty((len(S), self.K + 1), order="F")
+        self.A[:, :-1], self.A[:, -1] = S, y
+        self.v = np.append(w, b)
+        mu = max(far, 1e-12) / (2 * (len(c) + self.K))
+        rest = c * (self.A @ self.v - 1)
+        self.xi, self.t = ((2 * mu + s * rest + np.hypot(rest, 2 * mu)) / (2 * c) for s in (-1, 1))
+        self.u = mu + np.hypot(w, mu)
+        self.alpha, self.beta = mu / self.t, mu / self.xi
+        self.p, self.q = mu / (self.u - w), mu / (self.u + w)
 
     def solve(self, gap):
         for _ in range(STEPS):
             margins, pulls = self.A @ self.v, self.alpha @ self.A
             objective = np.abs(self.v[:-1]).sum() + self.c @ np.maximum(0, 1 - margins)
-            bound = self.alpha.sum() / max(1.0, np.abs(pulls[:-1]).max())
-            if objective - bound <= gap * max(1.0, objective) or not self._step(margins, pulls):
+            alpha = balanced(self.alpha, self.y)
+            alpha /= max(1.0, np.abs(alpha @ self.A)[:-1].max())  # feasible: a bound from below
+            if objective - alpha.sum() <= gap * max(1.0, objective) or not self._step(margins, pulls):
                 break
-        return self.v[:-1], float(self.v[-1]), self.alpha / max(1.0, np.abs(pulls[:-1]).max()), objective
+        return self.v[:-1], float(self.v[-1]), alpha, objective
 
     def _slacks(self):
         w = self.v[:-1]

@@ -10,6 +10,7 @@ from skmil._lazy import groups
 from skmil._memo import once
 from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
+from skmil._product import product
 from skmil._random import random_key
 from skmil._threads import map_blocks, n_threads, slices
 from skmil.bags import Bags
@@ -75,7 +76,8 @@ class IsolationMap:
         self.partitions, self.n_cells = partitions, shape[1]
         self.n_columns = shape[0] * shape[1]
         self.threshold, self.normalize, self.presence = threshold, normalize, presence
-        self.known, self.n_known = known or (None, 0)
+        self.known: np.ndarray | None = None if known is None else known[0]
+        self.n_known: int = 0 if known is None else known[1]
 
     def _check_state(self) -> None:
         t, psi = state.kept(self, "partitions", Voronoi, SparseVoronoi, Forest).shape
@@ -153,23 +155,21 @@ def blocks(bags: Bags) -> list[Bags]:
 
 
 def inner(P, Q) -> np.ndarray:
-    """All inner products of rows; by dense blocks of columns where large bags fill most cells."""
-    K = np.zeros((P.shape[0], Q.shape[0]))
-    if P.nnz < 0.05 * P.shape[0] * P.shape[1]:
-        columns = Q.T.tocsr()
-        for s in slices(len(K), 256):
-            K[s] = (P[s] @ columns).toarray()
-        return K
-    A, B = P.tocsc(), Q.tocsc()
+    """All inner products of rows; those of a row that fills many cells by dense blocks of columns."""
+    many = np.diff(P.indptr) >= 0.05 * P.shape[1]
+    K, few, columns = np.zeros((P.shape[0], Q.shape[0])), np.flatnonzero(~many), Q.T.tocsr()
+    for s in slices(len(few), 256):
+        K[few[s]] = (P[few[s]] @ columns).toarray()
+    if many.any():
+        K[many] = _dense_inner(P[many].tocsc(), Q.tocsc())
+    return np.triu(K) + np.triu(K, 1).T if P is Q else K
 
-    def block(s):
-        a = A[:, s].toarray()
-        return a @ (a if P is Q else B[:, s].toarray()).T
 
-    parts = slices(P.shape[1], 8192)
-    for few in slices(len(parts), n_threads()):  # no more products at a time than are computed together
-        for product in map_blocks(block, parts[few]):
-            K += product
+def _dense_inner(A, B) -> np.ndarray:
+    K, parts = np.zeros((A.shape[0], B.shape[0])), slices(A.shape[1], 8192)
+    for some in slices(len(parts), n_threads()):  # no more products at a time than are computed together
+        for part in map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), parts[some]):
+            K += part
     return K
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from skmil._engines.interior import interior_point
+from skmil._engines.interior import balanced, interior_point
 from skmil._threads import slices
 
 TOLERANCE = 1e-7  # how far above 1 a pull may be where a vertex is looked for
@@ -69,7 +69,7 @@ def one_norm_svm(Z, y, c, batch: int = 50) -> tuple[np.ndarray, float, float]:
 
 def _by_vertices(columns, y, c, batch):
     """Numbers and weights of columns, b, objective: a vertex in each round, all columns stay."""
-    chosen, alpha = np.empty(0, dtype=int), _balanced(y, c)
+    chosen, alpha = np.empty(0, dtype=int), balanced(c, y)
     S = np.empty((len(y), 0))
     found: list = []
     while True:
@@ -89,7 +89,7 @@ def _by_centres(columns, y, c, batch):
 
     Multipliers from the middle of the optimal face say more about other columns than those of a vertex.
     """
-    chosen, alpha = np.empty(0, dtype=int), _balanced(y, c)
+    chosen, alpha = np.empty(0, dtype=int), balanced(c, y)
     S, part, b = np.empty((len(y), 0)), np.empty(0), float(np.sign(c @ y) or 1.0)
     objective, near = 2 * min(c[y > 0].sum(), c[y < 0].sum()), 1e-2
     while True:
@@ -99,29 +99,24 @@ def _by_centres(columns, y, c, batch):
             return _thinned(S, y, c, bound, (chosen, part, b, objective))
         near = max(GAP / 5, min(near, (objective - bound) / objective / 20))
         pull[chosen] = 0.0
-        worst = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 20, len(chosen))]
+        worst = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 20, len(chosen) // 2)]
         new = worst[pull[worst] > 1]
         useful = np.flatnonzero(np.abs(alpha @ S) > 0.8)  # far from the border: not needed soon
         chosen, S = np.append(chosen[useful], new), np.hstack([S[:, useful], y[:, None] * columns(new)])
-        part, b, alpha, objective = interior_point(S, y, c, near)
+        part = np.append(part[useful], np.zeros(len(new)))
+        part, b, alpha, objective = interior_point(S, y, c, part, b, objective - bound, near)
 
 
 def _thinned(S, y, c, bound, found):
     """The optimum without the columns whose pull stays below 1, where that changes nothing."""
-    chosen, part, _, _ = found
+    chosen, part, b, objective = found
     large = np.flatnonzero(np.abs(part) > 1e-4 * np.abs(part).max(initial=0.0))
     if len(large) == 0:
         return found
-    part, b, _, objective = interior_point(S[:, large], y, c, GAP / 5)
+    far = max(objective - bound, GAP * objective)
+    part, b, _, objective = interior_point(S[:, large], y, c, part[large], b, far, GAP / 5)
     thin = objective - bound <= 2 * GAP * objective
     return (chosen[large], part, b, objective) if thin else found
-
-
-def _balanced(y, c) -> np.ndarray:
-    """Multipliers of f = b, a program without columns, that balance the classes."""
-    alpha = np.where(y > 0, c * min(1.0, c[y < 0].sum() / c[y > 0].sum()), c)
-    alpha[y < 0] *= alpha[y > 0].sum() / c[y < 0].sum()
-    return alpha
 
 
 def _vertex(S, y, c):

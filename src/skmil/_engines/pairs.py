@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -11,11 +12,12 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from skmil._checks import check_squares
 from skmil._jit import exp, njit
 from skmil._parameters import ANY, COUNT, POSITIVE, one_of
+from skmil._product import COLUMNS, ROWS, filled_product, room
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags, as_bags
 
-ROWS, COLUMNS = 256, 512  # a block of the instance Gram stays in the second-level cache
 DIAGONAL = 64  # rows of a block of which only the sums within bags are wanted
+SAMPLE = 256  # instances whose mean is near all of them
 
 
 _CONSTRAINTS = {
@@ -53,16 +55,23 @@ class InstanceKernel:
 
     def __call__(self, X, Y) -> np.ndarray:
         """Matrix of all pairs, as a dense array."""
+        return self._values(_product, X, Y, _squares(X), _squares(Y))
+
+    def block(self, X, Y, x2, y2, buffer) -> np.ndarray:
+        """The same of a block with known squares; no entry depends on the others, and there may be more."""
+        return self._values(partial(filled_product, buffer=buffer), X, Y, x2, y2)
+
+    def _values(self, product: Callable, X, Y, x2, y2) -> np.ndarray:
         if callable(self.kind):
             K = np.asarray(self.kind(X, Y), dtype=np.float64)
         elif self.kind == "rbf":
-            K = _product(X, Y)
-            _rbf(K, _squares(X), _squares(Y), self.gamma * self.power)
+            K = product(X, Y)
+            _rbf(K, x2, y2, self.gamma * self.power)
             return K
         elif self.kind == "linear":
-            K = _product(X, Y)
+            K = product(X, Y)
         else:
-            K = (self.gamma * _product(X, Y) + self.coef0) ** self.degree
+            K = (self.gamma * product(X, Y) + self.coef0) ** self.degree
         if float(self.power).is_integer():
             return K if self.power == 1 else K**self.power
         return np.sign(K) * np.abs(K) ** self.power
@@ -71,7 +80,14 @@ class InstanceKernel:
         """Where to put the origin, if the kernel does not notice: near it distances keep their digits."""
         if self.kind != "rbf" or A.is_sparse or B.is_sparse:
             return None
-        return B.instances.mean(axis=0, dtype=np.float64)
+        return middle(B) if B.origin is None else B.origin
+
+
+def middle(bags) -> np.ndarray:
+    """A point near all instances: the mean of some, evenly spaced."""
+    N = int(bags.sizes.sum())
+    rows = np.unique(np.linspace(0, N - 1, min(N, SAMPLE)).astype(int))
+    return bags.rows(rows).astype(np.float64).mean(axis=0)
 
 
 def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
@@ -89,7 +105,9 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
 
     Notes
     -----
-    Memory: one block of ``ROWS x COLUMNS`` per thread and the result, whatever the bags.
+    Memory: one block of ``ROWS x COLUMNS`` per thread and the result, whatever the bags. A sum goes over
+    the instances of A and then of B in their order, however they are cut: its bits depend on the two bags
+    and on the origin alone.
     """
     same = A is B and v is None
     u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
@@ -101,7 +119,8 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
     check_squares(B)
     K, sums = np.zeros((len(A), len(B))), _Sums(A, B, kernel, u, v)
     groups = _whole_bags(A.offsets, ROWS)
-    map_blocks(lambda group: sums.half(group, K) if same else sums.rows(group, 0, K[group]), groups)
+    every = slice(0, len(B))
+    map_blocks(lambda group: sums.half(group, K) if same else sums.add(group, every, K[group]), groups)
     if same:
         for g in groups:
             K[g.stop :, g] = K[g, g.stop :].T
@@ -206,12 +225,13 @@ def _squares(X) -> np.ndarray:
 
 
 def _whole_bags(offsets, size: int) -> list[slice]:
-    """Groups of neighbouring bags with about ``size`` instances together, or of one larger bag."""
+    """Groups of neighbouring bags with about ``size`` instances; a bag of several blocks is alone."""
     groups, start = [], 0
     while start < len(offsets) - 1:
         goal = offsets[start] + size
         stop = min(int(np.searchsorted(offsets, goal)), len(offsets) - 1)
-        if offsets[stop] - goal > goal - offsets[stop - 1]:
+        last = offsets[stop] - offsets[stop - 1]
+        if offsets[stop] - goal > goal - offsets[stop - 1] or last > ROWS:
             stop -= 1
         groups.append(slice(start, max(stop, start + 1)))
         start = groups[-1].stop
@@ -223,49 +243,73 @@ class _Sums:
 
     def __init__(self, A, B, kernel, u, v):
         self.A, self.B, self.kernel, self.u, self.v = A, B, kernel, u, v
-        self.row_bag, self.column_bag = A.owner, B.owner
+        self.row_bag, self.column_bag = np.append(A.owner, -1), B.owner
         self.origin = kernel.origin(A, B)
+        self.row_squares = self._squares(A)
+        self.column_squares = self.row_squares if A is B else self._squares(B)
 
-    def rows(self, group: slice, first: int, out) -> None:
-        """Add the sums of a group of A with the bags of B from ``first`` on to ``out``, a row for each."""
-        start, stop = self.A.offsets[group.start], self.A.offsets[group.stop]
-        for r in _evenly(start, stop):
-            for c in _between(self.B.offsets[first], self.B.offsets[-1], COLUMNS):
-                self._add(r, c, group.start, 0, out)
+    def add(self, group: slice, columns: slice, out, first: int = 0) -> None:
+        """Add the sums of bags of A with bags of B to ``out``, whose columns begin with bag ``first``."""
+        parts = _evenly(*self.A.offsets[[group.start, group.stop]])
+        start, stop = self.B.offsets[[columns.start, columns.stop]]
+        work = self._workspace(parts[0].stop - parts[0].start)
+        for c in _between(start, stop, COLUMNS):
+            Y, open_sums = self._moved(self.B, c, work[1]), np.zeros((self.u.shape[1], c.stop - c.start))
+            for r in parts:
+                owner = self.row_bag[r.start : r.stop + 1] - group.start
+                self._add(r, c, Y, (owner, self.column_bag[c] - first), open_sums, out, work)
 
     def half(self, group: slice, K) -> None:
         """Write the sums of a group with itself and with all bags after it to its rows of K."""
-        self.rows(group, group.stop, K[group])
+        self.add(group, slice(group.stop, len(self.B)), K[group])
         K[group, group] = self.among(group)
 
     def among(self, group: slice) -> np.ndarray:
         """Sums of a group with itself, exactly symmetric."""
-        start, stop = self.A.offsets[group.start], self.A.offsets[group.stop]
-        on, off = np.zeros((2, group.stop - group.start, group.stop - group.start))
-        for r in _evenly(start, stop):
-            self._add(r, r, group.start, group.start, on)
-            for c in _between(r.stop, stop, COLUMNS):  # one bag larger than a block
-                self._add(r, c, group.start, group.start, off)
-        return (on + on.T) / 2 + off + off.T
+        start, stop = self.A.offsets[[group.start, group.stop]]
+        if group.stop - group.start == 1 and stop - start > ROWS:
+            return self._within(start, stop)
+        K = np.zeros((group.stop - group.start,) * 2)
+        for g in _whole_bags(self.A.offsets[group.start : group.stop + 1], DIAGONAL):
+            part = slice(group.start + g.start, group.start + g.stop)
+            self.add(part, slice(part.start, group.stop), K[g], group.start)
+        return np.triu(K) + np.triu(K, 1).T
 
-    def _add(self, rows, columns, first_row, first_column, out):
-        X = self._moved(self.A, rows)
-        # One array on both sides lets BLAS know that the product is symmetric.
-        Y = X if self.A is self.B and rows == columns else self._moved(self.B, columns)
-        K = self.kernel(X, Y)
-        _segment_sums(
-            K,
-            self.row_bag[rows] - first_row,
-            self.column_bag[columns] - first_column,
-            self.u[rows],
-            self.v[columns],
-            out,
-        )
+    def _within(self, start: int, stop: int) -> np.ndarray:
+        """The sum of one bag of several blocks with itself, which computes half of them."""
+        on, off = np.zeros((2, 1, 1))
+        parts, work = _between(start, stop, ROWS), self._workspace(ROWS)
+        for k, c in enumerate(parts):
+            Y = self._moved(self.B, c, work[1])
+            for r in parts[: k + 1]:
+                n, m = r.stop - r.start, c.stop - c.start
+                owners = np.append(np.zeros(n, np.int64), -1), np.zeros(m, np.int64)
+                self._add(r, c, Y, owners, np.zeros((self.u.shape[1], m)), on if r == c else off, work)
+        return on + 2 * off
 
-    def _moved(self, bags, rows):
+    def _add(self, rows, columns, Y, owners, open_sums, out, work) -> None:
+        X = self._moved(self.A, rows, work[0])
+        squares = self.row_squares[rows], self.column_squares[columns]
+        K = self.kernel.block(X, Y, *squares, work[2])
+        _segment_sums(K, *owners, self.u[rows], self.v[columns], open_sums, out)
+
+    def _workspace(self, rows: int):
+        """Room for the rows and the columns of a block, and for the block."""
+        d = 0 if self.origin is None else len(self.origin)
+        return np.empty((rows, d)), np.empty((max(ROWS, COLUMNS), d)), np.empty(room(rows))
+
+    def _squares(self, bags) -> np.ndarray:
+        if self.kernel.kind != "rbf":
+            return np.empty(int(bags.offsets[-1]))  # which no other kernel reads
+        parts, work = _between(0, int(bags.offsets[-1]), COLUMNS), self._workspace(0)
+        return np.concatenate([_squares(self._moved(bags, s, work[1])) for s in parts])
+
+    def _moved(self, bags, rows, out):
         """A block in float64, around the origin."""
-        X = bags.instances[rows].astype(np.float64, copy=False)
-        return X if self.origin is None else X - self.origin
+        X = bags.instances[rows]
+        if self.origin is None:
+            return X.astype(np.float64, copy=False)
+        return np.subtract(X, self.origin, out=out[: len(X)])
 
 
 def _between(start, stop, size: int) -> list[slice]:
@@ -281,22 +325,30 @@ def _evenly(start, stop) -> list[slice]:
 @njit
 def _rbf(G, x2, y2, gamma):
     """Turn inner products into exp(-gamma |x - y|^2), in place."""
-    for i in range(G.shape[0]):
-        for j in range(G.shape[1]):
+    for i in range(len(x2)):
+        for j in range(len(y2)):
             G[i, j] = exp(-gamma * max(x2[i] + y2[j] - 2.0 * G[i, j], 0.0))
 
 
 @njit
-def _segment_sums(K, row_bag, column_bag, u, v, out):
-    """out[a, b] += sum of u_r K v_r over the rows of bag a and the columns of bag b."""
-    n, m = K.shape
-    column = np.zeros(m)  # sums over the rows of one bag, which vectorise; then over column bags
-    for r in range(u.shape[1]):
-        for i in range(n):
-            w = u[i, r]
+def _segment_sums(K, row_bag, column_bag, u, v, open_sums, out):
+    """out[a, b] += sum of u_r K v_r over the rows of bag a and the columns of bag b.
+
+    ``row_bag`` names the bags of the rows and of the one after them. The sums over the rows of a bag that
+    goes on there stay in ``open_sums`` (r, columns).
+    """
+    m, sums = len(column_bag), open_sums[0]
+    for i in range(len(u)):
+        for r in range(u.shape[1]):
+            w, of_r = u[i, r], open_sums[r]
             for j in range(m):
-                column[j] += w * K[i, j]
-            if i + 1 == n or row_bag[i + 1] != row_bag[i]:
+                of_r[j] += w * K[i, j]
+        if row_bag[i + 1] != row_bag[i]:
+            for j in range(m):
+                sums[j] *= v[j, 0]
+            for r in range(1, u.shape[1]):
                 for j in range(m):
-                    out[row_bag[i], column_bag[j]] += column[j] * v[j, r]
-                    column[j] = 0.0
+                    sums[j] += open_sums[r, j] * v[j, r]
+            for j in range(m):
+                out[row_bag[i], column_bag[j]] += sums[j]
+            open_sums[:] = 0.0

@@ -12,17 +12,17 @@ INTERRUPTED = 130
 ABOUT = "Multiple-instance learning: bags of instances in, predictions and explanations out."
 # The first sentence of each verb: `skmil --help` shows them without importing what the verbs need.
 VERBS = {
-    "bench": "Cross-validate methods; stop and resume at will, the records know what is done.",
-    "fit": "Fit a method on all bags or things and write the model; `skmil predict` reads it.",
-    "predict": "Predict the label of each bag: id, prediction and decision value, as CSV.",
-    "explain": "Say which instances speak for the prediction of a bag, and which against it.",
-    "show": "Print what a model holds: method, classes, features, training bags, version.",
-    "search": "Find things like these: a page on this machine that learns from what you mark.",
+    "bench": "Compare methods by cross-validation; stop and resume at will.",
+    "fit": "Fit a method on all bags or things and write the model.",
+    "predict": "Predict the label of each bag: id, prediction and score, as CSV.",
+    "explain": "Say which instances speak for a prediction, and which against.",
+    "show": "Print what a model holds: method, classes, features, version.",
+    "search": "Find things like these on a page that learns from your marks.",
     "methods": "List all methods: paper, tasks, what they assume.",
     "data": "Describe a data set, or list those that are known by name.",
-    "convert": "Write bags, or things as bags, in the format that the new name's ending says.",
-    "gram": "Write the Gram matrix of a kernel method to .npy, .csv (with ids) or .zarr.",
-    "warm": "Compile everything once, so that no method has to wait for it later.",
+    "convert": "Write bags, or things as bags, in another format.",
+    "gram": "Write the Gram matrix of a kernel to .npy, .csv or .zarr.",
+    "warm": "Compile everything once, so that nothing waits for it later.",
 }
 
 
@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name not in ("typer", "rich", "click"):
             raise
         return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
+    except KeyboardInterrupt:  # while what the verbs need is loaded
+        return _say("interrupted", INTERRUPTED)
     return run_app(app, argv, "skmil")
 
 
@@ -97,7 +99,13 @@ def run_app(app, argv: Sequence[str] | None, name: str) -> int:
             return _say("interrupted", INTERRUPTED)
         if not hasattr(error, "format_message"):
             raise
-        return _say(" ".join(error.format_message().split()))
+        return _say(f"{' '.join(error.format_message().split()).rstrip('.')}; {_where_to_look(error)}")
+
+
+def _where_to_look(error) -> str:
+    """The help of the verb whose options were wrong."""
+    context = getattr(error, "ctx", None)
+    return f"see `{context.command_path if context else 'skmil'} --help`"
 
 
 def _say(what: str, code: int = BAD_INPUT) -> int:

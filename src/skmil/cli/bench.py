@@ -14,7 +14,7 @@ from skmil.cli import Interrupted
 from skmil.cli.options import Impute, Reading, Settings, Task, reads
 from skmil.cli.progress import Bar
 from skmil.cli.scale import Cluster
-from skmil.cli.support import err, load, out, plain_table, settings
+from skmil.cli.support import err, load, out, plain_table, settings, tell_missing
 from skmil.cli.things import only_source
 from skmil.evaluation import CrossValidation
 from skmil.inspection import method_gram
@@ -32,18 +32,23 @@ DEMO = ("auto", "k_and emp", "ALP-SVM", "ISK", "MG-ACC", "PPMM", "MI-Kernel", "S
 
 @reads
 def bench(
-    data: Annotated[list[str], typer.Option(help="A file, or musk1, musk2, ...; repeatable.")],
+    data: Annotated[
+        list[str], typer.Option(metavar="DATA", help="A file, or musk1, musk2, ...; repeatable.")
+    ],
     read: Reading,
     names: Annotated[
-        str, typer.Option("--methods", help="all, demo, or names with commas between.")
+        str, typer.Option("--methods", metavar="NAMES", help="all, demo, or names with commas between.")
     ] = "demo",
-    folds: Annotated[str, typer.Option(help="Number of folds, or 'given' for those in the file.")] = "10",
-    repeats: Annotated[int, typer.Option(help="How often to draw folds.")] = 1,
+    folds: Annotated[
+        str, typer.Option(metavar="N", help="Number of folds, or 'given' for those in the file.")
+    ] = "10",
+    repeats: Annotated[int, typer.Option(metavar="N", help="How often to draw folds.")] = 1,
     nested: Annotated[bool, typer.Option(help="Search parameters inside each training part.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of folds and methods.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Folds at the same time; -1 for all cores.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of folds and methods.")] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Folds at the same time; -1 for all cores.")] = 1,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for a fold; a method that takes longer has failed.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time for a fold; a method that takes longer has failed."),
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try methods again that failed before.")
@@ -51,12 +56,20 @@ def bench(
     task: Task = None,
     impute: Impute = None,
     set_: Settings = None,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for records and report.")] = Path("bench"),
+    folder: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="For records and report.")] = Path(
+        "bench"
+    ),
     cluster: Cluster = None,
 ) -> None:
-    """Cross-validate methods; stop and resume at will, the records know what is done."""
+    """Compare methods by cross-validation; stop and resume at will.
+
+    Records in the folder know what is done; the same command goes on. A method that failed is in the table
+    with its reason.
+    """
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"--time-limit {time_limit:g}: give seconds above 0")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder}: this is a file; --out names a folder")
     of_source = only_source(settings(set_ or []))
     sets = [load(d, read, missing=impute is not None, of_source=of_source) for d in data]
     for bunch in sets:
@@ -64,6 +77,8 @@ def bench(
     runs = [Run(r) for bunch in sets for r in _runs(bunch, names, folds, repeats, nested, seed, task)]
     if impute is not None:
         runs = [Run(_imputed(run.plan, impute)) for run in runs]
+        for bunch in sets:
+            tell_missing(bunch.data, impute)
     folder.mkdir(parents=True, exist_ok=True)
     records = folder / "records.jsonl"
     answers = Answers(read_records(records))
@@ -118,6 +133,8 @@ class Run:
 def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[CrossValidation]:
     """What to do on a data set; complains before anything is written."""
     t = task or task_of(bunch.target)
+    if t == "classification" and len(kinds := np.unique(bunch.target)) < 2:
+        raise ValueError(f"{bunch.name}: all bags are of one class, {kinds[0]}; a classifier needs two")
     given = _given(bunch, folds)
     count = _whole(folds) if given is None else len(np.unique(given[0]))
     options = dict(folds=count, repeats=repeats, nested=nested, seed=seed, given_folds=given, task=t)
@@ -132,8 +149,7 @@ def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[Cr
     except ValueError as error:
         raise ValueError(str(error).replace("task='regression'", "--task regression")) from None
     if task is None and t == "classification" and look_like_quantities(bunch.target):
-        kinds = len(np.unique(bunch.target))
-        taken = f"{kinds} different numbers are taken for classes"
+        taken = f"{len(np.unique(bunch.target))} different numbers are taken for classes"
         _note(f"{bunch.name}: {taken}; if they are quantities, give --task regression")
     return found
 
@@ -193,7 +209,11 @@ def _finish(records: Path, report: Path, sets, runs: Sequence[Run], before: int)
     found = _named(read_records(records), sets)
     shown = sections(found)
     for section in shown:
+        out.print(title(section), style="bold", highlight=False, markup=False)
         out.print(_table(section))
+        for note in cells(section)[2]:
+            out.print(note, style="dim italic", highlight=False, markup=False)
+        out.print()
     write_html(found, report, grams=_grams(shown, sets))
     new = sum(len(run.found) for run in runs) - before
     out.print(f"{new} folds run, {before} from earlier runs; records in {records}", highlight=False)
@@ -217,9 +237,9 @@ def _named(records: Sequence[Record], sets) -> list[Record]:
 
 def _table(section: Section):
     """The table of a section, as the terminal shows it: columns that it has no room for are left out."""
-    header, rows, notes = cells(section)
+    header, rows, _ = cells(section)
     kept = _fitting(header, rows, out.width)
-    table = plain_table(*(header[k] for k in kept), title=title(section), caption="\n".join(notes) or None)
+    table = plain_table(*(header[k] for k in kept))
     for n, row in enumerate(rows):
         summary = section.rows[n] if n < len(section.rows) else None
         best = summary is not None and is_best(section, summary)

@@ -17,26 +17,32 @@ from skmil.sources.find import SOURCES
 
 def search(
     collection: Annotated[
-        Path, typer.Argument(help="A folder or file of things, or bags in a file or a .zarr.")
+        Path,
+        typer.Argument(
+            metavar="COLLECTION", help="A folder or file of things, or bags in a file or a .zarr."
+        ),
     ],
     name: Name = "auto",
-    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.", min=0, max=65535)] = 0,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Port of the page; 0 takes a free one.", min=0, max=65535)
+    ] = 0,
     host: Annotated[
-        str, typer.Option(help="Address to answer on; other machines reach others.")
+        str, typer.Option(metavar="ADDRESS", help="Address to answer on; other machines reach others.")
     ] = "127.0.0.1",
     allow: Annotated[
-        list[str] | None, typer.Option(help="A Host (NAME:PORT) to answer to; repeatable.")
+        list[str] | None, typer.Option(metavar="HOST", help="A Host (NAME:PORT) to answer to; repeatable.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     index: Annotated[
-        Path | None, typer.Option(help="Where to keep the index; beside the collection.")
+        Path | None, typer.Option(metavar="FOLDER", help="Where to keep the index; beside the collection.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(help=f"What things are: {', '.join(SOURCES)}; told from the content.")
+        str | None,
+        typer.Option(metavar="KIND", help=f"What things are: {', '.join(SOURCES)}; told from the content."),
     ] = None,
     set_: Settings = None,
 ) -> None:
-    """Find things like these: a page on this machine that learns from what you mark.
+    """Find things like these on a page that learns from your marks.
 
     Marks are kept beside the collection; Ctrl-C ends the page and loses none.
     """

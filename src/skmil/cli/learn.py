@@ -2,9 +2,9 @@
 
 import csv
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,36 +16,52 @@ from skmil._memo import searching
 from skmil._scores import decision_values
 from skmil.cli import Interrupted
 from skmil.cli.models import columns_of
-from skmil.cli.options import Data, Impute, Name, Reading, Settings, Task, reads
+from skmil.cli.options import Data, Impute, Model, Name, Reading, Settings, Task, reads
 from skmil.cli.scale import Cluster
-from skmil.cli.support import check_folder, err, load, out, plain_table, settings
-from skmil.cli.things import fitted_with_source, load_like, split_model, split_settings
-from skmil.formats._files import NoColumn, replacing
+from skmil.cli.support import (
+    check_folder,
+    err,
+    load,
+    out,
+    plain_table,
+    say,
+    settings,
+    standard_input,
+    tell_missing,
+)
+from skmil.cli.things import fitted_with_source, load_like, position, split_model, split_settings
+from skmil.formats._files import NoColumn, is_screen, replacing
 from skmil.inspection import explain as explain_bag
 from skmil.inspection import explain_all, explain_parts, page, plot_instances
+from skmil.inspection.drawings import part_labels
 from skmil.learners import BagPipeline
+from skmil.learners.base import positive_class
 from skmil.persistence import load_model, save_model
 from skmil.preprocessing import BagImputer
 from skmil.registry import method
 
 PICTURES = (".png", ".svg", ".pdf")
-Output = Annotated[str | None, typer.Option("--out", help="CSV file; the screen without it, or for '-'.")]
+Output = Annotated[
+    str | None, typer.Option("--out", metavar="FILE", help="CSV file; the screen without it, or for -.")
+]
 
 
 @reads
 def fit(
     data: Data,
-    model: Annotated[Path, typer.Argument(help="Where to write the model.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Where to write the model.")],
     read: Reading,
     name: Name = "auto",
     set_: Settings = None,
     task: Task = None,
     proba: Annotated[bool, typer.Option("--proba", help="Calibrate probabilities.")] = False,
     impute: Impute = None,
-    positive: Annotated[str | None, typer.Option(help="The positive one of two classes.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="The positive one of two classes.")
+    ] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Fit a method on all bags or things and write the model; `skmil predict` reads it.
+    """Fit a method on all bags or things and write the model.
 
     `--set source__key=value` sets a parameter of what turns things into bags; the model holds it.
     """
@@ -56,29 +72,34 @@ def fit(
     estimator = method(name, task or task_of(bunch.target), **options)
     if impute is not None:
         estimator = BagPipeline([("impute", BagImputer(impute)), ("method", estimator)])
-        _tell_missing(bunch.data, impute)
+        tell_missing(bunch.data, impute)
     with _working(f"fitting {name} on {len(bunch.data)} bags", f"{model} was not written"):
         fitted = fitted_with_source(bunch, estimator)
-    about = {"method": name, "data": bunch.name, "bag": read.bag, "label": read.label}
-    save_model(fitted, model, bags=bunch.data, **about)
+    about = {"method": name, "data": bunch.name, **read.columns}
     known = list(getattr(fitted, "classes_", []))
-    sided = len(known) == 2 and hasattr(fitted, "positive_")
-    note = f"; the positive class is {known[fitted.positive_]}" if sided else ""
-    out.print(f"{model}: {name}, fitted on {len(bunch.data)} bags{note}", highlight=False, soft_wrap=True)
-    if hasattr(estimator, "leaderboard_"):
+    if len(known) == 2 and hasattr(fitted, "positive_"):
+        about["positive"] = str(known[fitted.positive_])
+    save_model(fitted, model, bags=bunch.data, **about)
+    note = f"; the positive class is {about['positive']}" if "positive" in about else ""
+    say(f"{model}: {name}, fitted on {len(bunch.data)} bags{note}", model)
+    if hasattr(estimator, "leaderboard_") and not is_screen(model):
         _show_leaderboard(estimator.leaderboard_)
 
 
 @reads
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model that `skmil fit` wrote.")],
+    model: Model,
     data: Data,
     read: Reading,
     target: Output = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
     cluster: Cluster = None,
 ) -> None:
-    """Predict the label of each bag: id, prediction and decision value, as CSV."""
+    """Predict the label of each bag: id, prediction and score, as CSV.
+
+    Of two classes the score speaks for the one that its column names, where it is above 0; of more, for the
+    predicted one.
+    """
     if target not in (None, "-"):
         check_folder(Path(target))
     source, fitted = split_model(load_model(model))
@@ -89,29 +110,42 @@ def predict(
         columns = {"bag": bags.ids, "prediction": fitted.predict(bags)}
         scores = decision_values(fitted, bags)
         P = fitted.predict_proba(bags) if proba else None
+        name, sign = _sided(fitted)
     if scores is not None:
-        columns["score"] = [f"{v:.6g}" for v in scores]
+        columns[name] = [f"{sign * v:.6g}" for v in scores]
     if P is not None:
         columns |= {f"P({c})": [f"{p:.4f}" for p in P[:, k]] for k, c in enumerate(fitted.classes_)}
-    with _csv(target) as file:
+    with replacing(Path(target or "-")) as file:
         rows = zip(*columns.values(), strict=True)
         csv.writer(file, lineterminator="\n").writerows([list(columns), *rows])
-    if target not in (None, "-", "/dev/stdout"):
-        out.print(f"{target}: {len(bags)} predictions", highlight=False, soft_wrap=True)
+    if target is not None and not is_screen(target):
+        say(f"{target}: {len(bags)} predictions", target)
 
 
 @reads
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model that `skmil fit` wrote.")],
+    model: Model,
     data: Data,
     read: Reading,
-    bag_id: Annotated[str | None, typer.Option("--id", help="Id of one bag; all without it.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture (.png, .svg, .pdf) of this bag.")] = None,
-    top: Annotated[int, typer.Option(help="How many instances to list, from both ends.", min=1)] = 10,
-    html: Annotated[Path | None, typer.Option(help="Page that shows the things themselves.")] = None,
+    bag_id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="Id of one bag; all without it.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Picture (.png, .svg, .pdf) of this bag.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="How many instances to list, from both ends.", min=1)
+    ] = 10,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Page with all of it; of things, with the things themselves."),
+    ] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Say which instances speak for the prediction of a bag, and which against it."""
+    """Say which instances speak for a prediction, and which against.
+
+    Those that speak most for it come first; a method that decides by one instance marks its witness.
+    """
     if plot is not None:
         check_folder(plot)
         if plot.suffix.lower() not in PICTURES:
@@ -121,16 +155,20 @@ def explain(
     if html is not None:
         check_folder(html)
     source, fitted = split_model(load_model(model))
-    bunch = _new_bags(model, source, fitted, data, read)
+    if source is not None:
+        bunch = load_like(source, data, bag_id, with_parts=bool(html or bag_id))
+    else:
+        bunch = _new_bags(model, None, fitted, data, read)
     names = bunch.get("instance_names")
+    i = None if bag_id is None else position(bunch.data.ids.astype(str).tolist(), bag_id)
     if html is not None:
-        chosen = range(len(bunch.data)) if bag_id is None else [_find_bag(bunch.data, bag_id)]
-        _save_page(source, fitted, bunch, list(chosen), html)
+        _save_page(fitted, bunch, i, html)
         return
-    if bag_id is None:
+    if i is None:
         _explain_all(fitted, bunch.data, names)
         return
-    i = _find_bag(bunch.data, bag_id)
+    if bunch.get("parts"):
+        names = part_labels(bunch.parts[0])
     print(explain_bag(fitted, bunch.data, i, names=names).to_text(top))
     if plot is not None:
         _save_plot(fitted, bunch.data, i, names, plot)
@@ -164,12 +202,38 @@ def _new_bags(model: Path, source, fitted, data: str, read: Reading):
     if source is not None:
         return load_like(source, data)
     first = fitted.steps[0][1] if hasattr(fitted, "steps") else fitted
-    fills = isinstance(first, BagImputer)
-    bag, label = columns_of(model)
-    for known in ((bag, label), (bag, None)):
-        with suppress(NoColumn):
-            return load(data, read.completed(*known), labelled=False, missing=fills, labels=False)
-    return load(data, read, labelled=False, missing=fills, labels=False)
+    again = partial(
+        load,
+        labelled=False,
+        labels=False,
+        missing=isinstance(first, BagImputer),
+        impute="a model fitted with --impute",
+    )
+    known = columns_of(model)
+    with standard_input(data) as file:
+        while True:
+            try:
+                return again(file, read.completed(known))
+            except NoColumn as error:
+                known, before = _without(known, error.column), known
+                if known == before:
+                    raise
+
+
+def _without(known: dict, column) -> dict:
+    """The columns that a model remembers, without one that a new file lacks; by default the label."""
+    column = known.get("label", known.get("bag")) if column is None else column
+    left = {k: v for k, v in known.items() if v != column}
+    return left | {k: [c for c in v if c != column] for k, v in left.items() if isinstance(v, list)}
+
+
+def _sided(fitted) -> tuple[str, int]:
+    """Name of the column of scores, and the sign that turns them towards the class that it names."""
+    classes = list(getattr(fitted, "classes_", []))
+    if len(classes) != 2:
+        return "score", 1
+    positive = positive_class(fitted.classes_) if not hasattr(fitted, "positive_") else fitted.positive_
+    return f"score({classes[positive]})", 1 if positive == 1 else -1
 
 
 def _explain_all(fitted, bags, names) -> None:
@@ -189,49 +253,25 @@ def _explain_all(fitted, bags, names) -> None:
     out.print(table)
 
 
-def _find_bag(bags, bag_id: str) -> int:
-    ids = bags.ids.astype(str).tolist()
-    with suppress(ValueError):
-        return ids.index(bag_id)
-    some = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
-    raise ValueError(f"no bag {bag_id!r}; there are {some}")
-
-
 def _save_plot(fitted, bags, i, names, path: Path) -> None:
     os.environ["MPLBACKEND"] = "Agg"  # a file needs no screen
     ax = plot_instances(fitted, bags, i, names=names)
     with replacing(path, "wb") as file:
         ax.figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
-    out.print(f"plot: {path}", highlight=False, soft_wrap=True)
+    say(f"plot: {path}", path)
 
 
-def _save_page(source, fitted, bunch, chosen: list[int], path: Path) -> None:
-    """The explanations of some bags; things are shown themselves."""
-    parts = None if source is None else [source.parts(bunch.things[i]) for i in chosen]
-    told = explain_parts(fitted, bunch.data[chosen], parts)
+def _save_page(fitted, bunch, i: int | None, path: Path) -> None:
+    """The explanations of one bag or of all; things are shown themselves."""
+    bags, names = bunch.data, bunch.get("instance_names")
+    if i is not None:
+        names = None if names is None else names[slice(*bags.offsets[i : i + 2])]
+        bags = bags[[i]]
+    told = explain_parts(fitted, bags, bunch.get("parts"), names=names)
     last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
     with replacing(path) as file:
         file.write(page(told, leaderboard=getattr(last, "leaderboard_", ())))
-    out.print(f"page: {path}", highlight=False, soft_wrap=True)
-
-
-def _tell_missing(bags, strategy: str) -> None:
-    """Say what is missing and what stands in for it."""
-    gone = np.isnan(bags.to_dense().instances)
-    features = np.flatnonzero(gone.any(axis=0))
-    what = "none is missing" if not len(features) else f"{gone.sum()} values in {len(features)} features"
-    err.print(f"missing values: {what}; the {strategy} of the training instances", highlight=False)
-
-
-@contextmanager
-def _csv(target: str | None) -> Iterator:
-    """The screen, or a file that appears when it is whole."""
-    if target in (None, "-"):
-        yield sys.stdout
-        sys.stdout.flush()
-    else:
-        with replacing(Path(str(target))) as file:
-            yield file
+    say(f"page: {path}", path)
 
 
 @contextmanager

@@ -1,29 +1,30 @@
 """`skmil show`: what a model file says of itself."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from skmil._checks import some
+from skmil.cli.options import Model
 from skmil.persistence import read_about
 
 
-def show(model: Annotated[Path, typer.Argument(help="A model that `skmil fit` wrote.")]) -> None:
-    """Print what a model holds: method, classes, features, training bags, version."""
+def show(model: Model) -> None:
+    """Print what a model holds: method, classes, features, version."""
     for name, text in describe(read_about(model)).items():
         print(f"{name + ':':<12} {text}")
 
 
-def columns_of(model: Path) -> tuple[str | None, str | None]:
-    """Names of the columns with bag ids and labels that a model was fitted with, where they were named."""
+def columns_of(model: Path) -> dict[str, str | list[str]]:
+    """The columns that were named when a model was fitted: ``bag``, ``label``, ``instance``, ``ignore``."""
     try:
         about = read_about(model)
     except ValueError:  # written by an earlier version
-        return None, None
-    names = (about.get("bag"), about.get("label"))
-    bag, label = (n if isinstance(n, str) else None for n in names)
-    return bag, label
+        return {}
+    found = {k: about[k] for k in ("bag", "label", "instance") if isinstance(about.get(k), str)}
+    left_out = about.get("ignore")
+    if isinstance(left_out, list) and all(isinstance(c, str) for c in left_out):
+        found["ignore"] = left_out
+    return found
 
 
 def describe(about: dict[str, Any]) -> dict[str, str]:
@@ -33,6 +34,7 @@ def describe(about: dict[str, Any]) -> dict[str, str]:
         "method": _text(known.pop("method", None) or known.get("estimator")),
         "task": _text(known.pop("task", None)),
         "classes": _list(known.pop("classes", None)),
+        "positive": _text(known.pop("positive", None)),
         "features": _features(known.pop("n_features", None), known.pop("feature_names", None)),
         "trained on": _training(known.pop("training", None)),
     }
@@ -45,6 +47,8 @@ def describe(about: dict[str, Any]) -> dict[str, str]:
 
 
 def _text(value) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, dict):
         return ", ".join(f"{k} {_text(v)}" for k, v in value.items())
     return "" if value is None else _list(value) if isinstance(value, list) else str(value)
@@ -64,5 +68,5 @@ def _training(training) -> str:
     spread = ""
     match training.get("sizes"):
         case [least, median, most]:
-            spread = f"; sizes {least} to {most}, median {median}"
+            spread = f"; sizes {_text(least)} to {_text(most)}, median {_text(median)}"
     return f"{training.get('bags')} bags, {training.get('instances')} instances{spread}"

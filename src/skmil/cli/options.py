@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, get_type_hints
 
 import typer
@@ -11,14 +12,43 @@ import typer
 from skmil.sources.find import SOURCES
 
 Data = Annotated[
-    str, typer.Argument(help="A file of bags, a folder or file of things, or the name of a data set.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A file of bags, a folder or file of things, the name of a data set, or - for a table "
+        "from the standard input.",
+    ),
 ]
-Task = Annotated[str | None, typer.Option(help="classification or regression; told from the labels.")]
-Name = Annotated[str, typer.Option("--method", "-m", help="A method; `skmil methods` lists them.")]
-Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter: key=value; repeatable.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `skmil fit` wrote.")]
+Target = Annotated[
+    Path, typer.Argument(metavar="TARGET", help="Where to write; its ending says the format, - is a CSV.")
+]
+Task = Annotated[
+    str | None, typer.Option(metavar="TASK", help="classification or regression; told from the labels.")
+]
+Name = Annotated[
+    str, typer.Option("--method", "-m", metavar="NAME", help="A method; `skmil methods` lists them.")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter; repeatable.")
+]
+STATISTICS = ("median", "mean", "most_frequent")
+
+
+def _statistic(name: str | None) -> str | None:
+    """A statistic that fills in missing values, by its name."""
+    if name is not None and name not in STATISTICS:
+        raise ValueError(f"--impute {name}: give one of {', '.join(STATISTICS)}")
+    return name
+
+
 Impute = Annotated[
     str | None,
-    typer.Option(help="Fill in missing values: median, mean or most_frequent of the training instances."),
+    typer.Option(
+        metavar="STATISTIC",
+        callback=_statistic,
+        help=f"Fill in missing values with a statistic of the training instances: {', '.join(STATISTICS)}.",
+    ),
 ]
 
 
@@ -27,18 +57,31 @@ class Reading:
     """How a file of bags is to be read: the options of every verb that reads one."""
 
     bag: Annotated[
-        str | None, typer.Option(help="Column with the bag ids: a name, or a number from 0.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with the bag ids: a name, or a number from 0."),
     ] = None
-    label: Annotated[str | None, typer.Option(help="Column with the labels: a name, or a number.")] = None
-    instance: Annotated[str | None, typer.Option(help="Column with names of instances.")] = None
-    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")] = None
-    decimal: Annotated[str | None, typer.Option(help="Decimal mark of a table: '.' or ','.")] = None
-    features: Annotated[int | None, typer.Option(help="Number of features of a sparse text.")] = None
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column with the labels: a name, or a number.")
+    ] = None
+    instance: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column with names of instances.")
+    ] = None
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; repeatable.")
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(metavar="MARK", help="Decimal mark of a table: '.' or ','.")
+    ] = None
+    features: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of features of a sparse text.")
+    ] = None
     source: Annotated[
-        str | None, typer.Option(help=f"What things are: {', '.join(SOURCES)}; told from the content.")
+        str | None,
+        typer.Option(metavar="KIND", help=f"What things are: {', '.join(SOURCES)}; told from the content."),
     ] = None
     labels: Annotated[
-        str | None, typer.Option(help="Table of names and labels, where subfolders do not say them.")
+        str | None,
+        typer.Option(metavar="FILE", help="Table of names and labels, where subfolders do not say them."),
     ] = None
 
     def options(self) -> dict:
@@ -52,9 +95,19 @@ class Reading:
             "n_features": self.features,
         }
 
-    def completed(self, bag: str | None, label: str | None) -> "Reading":
+    def is_table(self, path: Path) -> bool:
+        """Whether what was said is said of a table with a row per instance."""
+        named = self.bag or self.instance or self.ignore
+        return bool(named) and self.source is None and not path.is_dir()
+
+    @property
+    def columns(self) -> dict[str, str | list[str] | None]:
+        """The columns that were named, for a model to remember."""
+        return {"bag": self.bag, "label": self.label, "instance": self.instance, "ignore": self.ignore}
+
+    def completed(self, known: dict) -> "Reading":
         """The same, with the columns of the training data where none were named."""
-        return replace(self, bag=self.bag or bag, label=self.label or label)
+        return replace(self, **{k: v for k, v in known.items() if not getattr(self, k)})
 
 
 def reads(verb: Callable) -> Callable:

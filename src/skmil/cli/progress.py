@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
+from skmil.cli.bars import MovingBar
 from skmil.cli.support import rough
 from skmil.report.text import seconds
 
@@ -30,7 +31,7 @@ class Bar:
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self.progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self.progress = MovingBar(*columns, console=console)
         total = sum(len(run.plan.places) for run in runs)
         self.task = self.progress.add_task("", total=total, left="")
         self.under_way = None

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from sklearn.utils import Bunch
 
 import skmil
 from skmil.cli import Interrupted
+from skmil.cli.bars import MovingBar
 from skmil.formats.folder import READERS
 from skmil.inspection.gram import method_kernel
 from skmil.store import convert_folder, open_bags
@@ -27,7 +28,12 @@ def _start(context: typer.Context, where: str | None) -> str | None:
 
 Cluster = Annotated[
     str | None,
-    typer.Option("--cluster", callback=_start, help="Run on a number of workers here, or at tcp://..."),
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        callback=_start,
+        help="Run on a number of workers here, or at tcp://...",
+    ),
 ]
 
 
@@ -58,7 +64,7 @@ class Bar:
 
     def __init__(self, what: str, unit: float = 1.0, suffix: str = ""):
         shown = "{task.description}", BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn()
-        self.progress = Progress(*shown, console=err, transient=True, disable=not err.is_terminal)
+        self.progress = MovingBar(*shown, console=err)
         self.task = self.progress.add_task(what, text="")
         self.what, self.unit, self.suffix = what, unit, suffix
         self.start = self.told = time.monotonic()

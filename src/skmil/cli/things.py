@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress
+from rich.progress import BarColumn, MofNCompleteColumn
 from sklearn.utils import Bunch
 
+from skmil.cli.bars import MovingBar
 from skmil.cli.options import Reading
 from skmil.formats._files import Rows, typed
 from skmil.inspection import RememberBags
 from skmil.learners import BagPipeline
-from skmil.sources import BagSource, progress
+from skmil.sources import BagSource, Failure, SourceError, progress
 from skmil.sources.find import SOURCES, Found, find_things
+from skmil.sources.things import counted, listed
 
 PREFIX = "source__"
+_SHOWN = 5  # failures named in the one line about them
 
 
 def split_settings(values: dict) -> tuple[dict, dict]:
@@ -45,7 +48,7 @@ def load_things(data: str, read: Reading, of_source: dict | None = None) -> Bunc
     path = Path(data)
     if not path.exists():
         return None
-    found = find_things(path, read.source, read.labels, read.label)
+    found = None if read.is_table(path) else find_things(path, read.source, read.labels, read.label)
     if found is None:
         if read.source or read.labels or of_source:
             raise ValueError(f"{data}: holds no things, so --source, --labels and source__ do not apply")
@@ -55,17 +58,28 @@ def load_things(data: str, read: Reading, of_source: dict | None = None) -> Bunc
     return _extract(found, _configured(SOURCES[found.kind](), of_source or {}), path)
 
 
-def load_like(source: BagSource, data: str) -> Bunch:
-    """Things of the kind that a fitted source takes, as its bags."""
+def load_like(source: BagSource, data: str, only: str | None = None, with_parts: bool = False) -> Bunch:
+    """Things of the kind that a fitted source takes, as its bags, or the one that is called ``only``."""
     kind = next(k for k, cls in SOURCES.items() if isinstance(source, cls))
     path = Path(data)
     if not path.exists():
         raise ValueError(f"{data}: no such file or folder; the model takes {kind}")
     found = find_things(path, kind)
     things = [] if found is None else found.things
+    if only is not None:
+        things = [things[position([t.name for t in things], only)]]
     with _remembering(source):
-        bags = _read(source.transform, source, things, kind)
-    return Bunch(data=bags, things=_kept(things, source), target=None, name=path.stem)
+        made = _read(source.transform_with_parts if with_parts else source.transform, source, things, kind)
+    bags, parts = made if with_parts else (made, None)
+    return Bunch(data=bags, parts=parts, target=None, name=path.stem)
+
+
+def position(ids: list[str], wanted: str) -> int:
+    """Where a bag stands among all."""
+    if wanted in ids:
+        return ids.index(wanted)
+    some = ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
+    raise ValueError(f"no bag {wanted!r}; there are {some}")
 
 
 def with_source(bunch: Bunch, estimator):
@@ -119,14 +133,22 @@ def _kept(things: list, source: BagSource) -> list:
 
 
 def _read(function, source: BagSource, things: list, kind: str):
-    """Bags of things under a progress bar; what a source leaves out is said in one line."""
-    with reading(kind), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r".* things were left out")
-        bags = function(things)
+    """What a source makes of things, under a progress bar; what gives no bag is said in one line."""
+    try:
+        with reading(kind), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r".* things were left out")
+            made = function(things)
+    except SourceError as error:
+        some = len(error.failures) < error.total and ", or leave them out with --set source__on_error=skip"
+        told = counted(len(error.failures), error.total)
+        raise ValueError(f"{told}: {_few(error.failures)}; repair or drop them{some or ''}") from None
     if source.failures_:
-        told = "; ".join(str(f) for f in source.failures_[:5])
-        _note(f"{len(source.failures_)} of {len(things)} things were left out: {told}")
-    return bags
+        _note(f"{len(source.failures_)} of {len(things)} things were left out: {_few(source.failures_)}")
+    return made
+
+
+def _few(failures: list[Failure]) -> str:
+    return listed(failures, _SHOWN, "; ")
 
 
 @contextmanager
@@ -142,11 +164,8 @@ def _remembering(source: BagSource) -> Iterator[None]:
 @contextmanager
 def reading(kind: str) -> Iterator[None]:
     """A progress bar while things are read."""
-    console = Console(stderr=True)
-    with Progress(
-        "{task.description:<12}", BarColumn(), MofNCompleteColumn(),
-        console=console, transient=True, disable=not console.is_terminal,
-    ) as bar:  # fmt: skip
+    columns = "{task.description:<12}", BarColumn(), MofNCompleteColumn()
+    with MovingBar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(kind, total=None)
         with progress(lambda done, total: bar.update(task, completed=done, total=total)):
             yield

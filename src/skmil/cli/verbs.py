@@ -1,7 +1,6 @@
 """The verbs of the command line; the work is done elsewhere."""
 
 import csv
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -13,7 +12,7 @@ from skmil.cli.bench import bench
 from skmil.cli.find import search
 from skmil.cli.learn import explain, fit, predict
 from skmil.cli.models import show
-from skmil.cli.options import Data, Name, Reading, Settings, reads
+from skmil.cli.options import Data, Name, Reading, Settings, Target, reads
 from skmil.cli.scale import Cluster, folder_to_store, gram_to_store, holds_bags
 from skmil.cli.support import (
     SHIPPED,
@@ -24,18 +23,19 @@ from skmil.cli.support import (
     load,
     out,
     plain_table,
+    plural,
+    say,
     settings,
 )
 from skmil.cli.things import only_source, split_settings
 from skmil.cli.warm import warm_up
 from skmil.formats import write_bags
-from skmil.formats._files import replacing
+from skmil.formats._files import is_screen, replacing
 from skmil.inspection import method_gram
 from skmil.registry import REGISTRY, method, published
 from skmil.store import write_bags as write_store
 
 app = new_app()
-PICTURES = (".png", ".svg", ".pdf")
 
 
 for verb in (bench, fit, predict, explain, show, search):
@@ -64,7 +64,9 @@ def list_methods() -> None:
 @reads
 def show_data(
     read: Reading,
-    data: Annotated[str | None, typer.Argument(help="A file or a name; without it, what is known.")] = None,
+    data: Annotated[
+        str | None, typer.Argument(metavar="DATA", help="A file or a name; without it, what is known.")
+    ] = None,
 ) -> None:
     """Describe a data set, or list those that are known by name."""
     if data is None:
@@ -81,7 +83,10 @@ def show_data(
     _show_labels(y)
     if bags.has_missing:
         gone = int(np.isnan(bags.to_dense().instances).sum())
-        out.print(f"{gone} values are missing; `skmil fit --impute median` fills them in", highlight=False)
+        told = (
+            f"{plural(gone, 'value')} missing; --impute median fills in what is missing, in fit and bench"
+        )
+        out.print(told, highlight=False)
     folds = bunch.get("folds")
     if folds is not None:
         out.print(
@@ -103,20 +108,24 @@ def _show_labels(y) -> None:
     else:
         labels, counts = np.unique(y, return_counts=True)
         shown = ", ".join(f"{v} ({c})" for v, c in zip(labels, counts, strict=True))
-        out.print(f"{len(labels)} classes: {shown}", highlight=False, markup=False)
+        out.print(f"{plural(len(labels), 'class')}: {shown}", highlight=False, markup=False)
 
 
 @app.command()
 @reads
 def convert(
     data: Data,
-    target: Path,
+    target: Target,
     read: Reading,
     set_: Settings = None,
-    dataset: Annotated[str | None, typer.Option(help="For a folder: name of the table in a file.")] = None,
-    dtype: Annotated[str, typer.Option(help="For a folder: float32 or float64.")] = "float32",
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For a folder: name of the table in a file.")
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(metavar="TYPE", help="For a folder: float32 or float64.")
+    ] = "float32",
 ) -> None:
-    """Write bags, or things as bags, in the format that the new name's ending says.
+    """Write bags, or things as bags, in another format.
 
     A folder with one file of features per bag (.npy, .h5, ...) becomes a store: a name that ends in .zarr.
     """
@@ -125,32 +134,35 @@ def convert(
         folder_to_store(data, target, {"dataset": dataset, "dtype": dtype, **columns})
         return
     check_folder(target)
-    bunch = load(data, read, labelled=False, of_source=only_source(settings(set_ or [])))
+    own = only_source(settings(set_ or []))
+    bunch = load(data, read, labelled=False, of_source=own, impute="to be filled in first")
     skipped = ("data", "target", "ids", "name", "things", "source", "stored")
     extras = {k: v for k, v in bunch.items() if k not in skipped}
     write = write_store if target.suffix == ".zarr" else write_bags
     lost = write(target, bunch.data, bunch.target, **extras)
     note = f" (without {', '.join(lost)}, which this format cannot hold)" if lost else ""
-    out.print(f"{target}: {bunch.data!r}{note}", highlight=False, markup=False, soft_wrap=True)
+    say(f"{target}: {bunch.data!r}{note}", target)
 
 
 @app.command()
 @reads
 def gram(
     data: Data,
-    target: Path,
+    target: Target,
     read: Reading,
     name: Name = "MI-Kernel",
     set_: Settings = None,
-    tile: Annotated[int | None, typer.Option(help="Bags on one side of a tile of a .zarr.")] = None,
+    tile: Annotated[
+        int | None, typer.Option(metavar="N", help="Bags on one side of a tile of a .zarr.")
+    ] = None,
     cluster: Cluster = None,
 ) -> None:
-    """Write the Gram matrix of a kernel method to .npy, .csv (with ids) or .zarr."""
-    if target.suffix not in (".npy", ".csv", ".zarr"):
+    """Write the Gram matrix of a kernel to .npy, .csv or .zarr."""
+    if target.suffix not in (".npy", ".csv", ".zarr") and not is_screen(target):
         raise ValueError(f"{target}: give a name that ends in .zarr, .npy or .csv")
     check_folder(target)
     of_source, of_method = split_settings(settings(set_ or []))
-    bunch = load(data, read, labelled=False, of_source=of_source)
+    bunch = load(data, read, labelled=False, of_source=of_source, impute="to be filled in first")
     task = "classification" if bunch.target is None else task_of(bunch.target)
     if target.suffix == ".zarr":
         gram_to_store(method(name, task, **of_method), name, bunch, target, tile)
@@ -164,12 +176,10 @@ def gram(
         else:
             rows = ([i, *map(repr, row)] for i, row in zip(bunch.data.ids, K.tolist(), strict=True))
             csv.writer(file).writerows([["bag", *bunch.data.ids], *rows])
-    out.print(
-        f"{target}: {len(K)} x {len(K)}, {K.min():.4g} to {K.max():.4g}", highlight=False, soft_wrap=True
-    )
+    say(f"{target}: {len(K)} x {len(K)}, {K.min():.4g} to {K.max():.4g}", target)
 
 
 @app.command()
 def warm() -> None:
-    """Compile everything once, so that no method has to wait for it later."""
+    """Compile everything once, so that nothing waits for it later."""
     warm_up(lambda done, total, name: err.print(f"compiled {done} of {total}: {name}", highlight=False))

@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from skmil._schema import check_lengths, check_weights
 from skmil.bags import as_bags
 from skmil.formats import arff, delimited, excel, lines, mat, npz, parquet
-from skmil.formats._files import GZIP, How, wrong
+from skmil.formats._files import GZIP, How, is_screen, wrong
 
 READERS: dict[str, Callable[..., Bunch]] = {
     ".npz": npz.read,
@@ -82,8 +82,9 @@ def read_bags(
     """
     path = Path(path)
     if not path.is_file():
+        kind = "a folder, not a file" if path.is_dir() else "a pipe or device; copy it into a file first"
         raise FileNotFoundError(
-            f"{path}: {'this is a folder, not a file' if path.is_dir() else 'there is no such file'}"
+            f"{path}: {f'this is {kind}' if path.exists() else 'there is no such file'}"
         )
     try:
         how = How(bag, label, labels, tuple(ignore), instance, decimal, n_features, missing)
@@ -105,6 +106,7 @@ def write_bags(path, bags, y=None, **extras) -> list[str]:
     Parameters
     ----------
     path : .npz, .csv, .tsv, .parquet, .arff, .data, .svm, .txt or .mat; text also packed, as .csv.gz
+        "-" and /dev/stdout get a CSV.
     bags : Bags, or whatever ``as_bags`` takes
     y : one label per bag, optional
     **extras
@@ -127,7 +129,7 @@ def write_bags(path, bags, y=None, **extras) -> list[str]:
     ['no', 'yes']
     """
     path = Path(path)
-    kind = _ending(path)
+    kind = ".csv" if is_screen(path) else _ending(path)
     if kind not in WRITERS or (path.suffix.lower() == ".gz" and kind in (".npz", ".parquet", ".mat")):
         raise ValueError(f"{path}: expected a name ending in one of {', '.join(WRITERS)}")
     bags = as_bags(bags)

@@ -4,6 +4,7 @@ import gzip
 import os
 import re
 import secrets
+import sys
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +54,9 @@ MISSING = ("", "?", "na", "nan", "n/a", "null", "none", "-")
 
 
 class NoColumn(ValueError):
-    """The file lacks a column that the caller named; one without that name may be right."""
+    """The file lacks a column that the caller named (``column``, where it is known which)."""
+
+    column: str | int | None = None
 
 
 def wrong(path, line: int | None, what: str, kind: type[ValueError] = ValueError) -> ValueError:
@@ -181,18 +184,17 @@ class Rows:
     def _check_finite(self, table) -> None:
         values = table.data if sparse.issparse(table) else table.ravel()
         bad = np.isinf(values) if self.how.missing else ~np.isfinite(values)
-        if bad.any():
-            at = int(np.argmax(bad))
-            ends = (
-                table.indptr if sparse.issparse(table) else np.arange(len(self.bags) + 1) * table.shape[1]
-            )
-            line = self.lines[int(np.searchsorted(ends, at, side="right")) - 1]
-            raise wrong(
-                self.path,
-                line,
-                "expected finite numbers, found NaN or infinity; NaN as a missing value needs missing=True "
-                "and a BagImputer",
-            )
+        if not bad.any():
+            return
+        at = int(np.argmax(bad))
+        if sparse.issparse(table):
+            row, k = int(np.searchsorted(table.indptr, at, side="right")) - 1, int(table.indices[at])
+        else:
+            row, k = divmod(at, table.shape[1])
+        column = f"feature {k + 1}" if self.names is None else f"column {self.names[k]!r}"
+        found = f"expected a finite number in {column}, found {values[at]}"
+        remedy = "; a missing value needs missing=True and a BagImputer" if np.isnan(values[at]) else ""
+        raise wrong(self.path, self.lines[row], found + remedy)
 
     def _targets(self, order, offsets, extras) -> np.ndarray | None:
         """One label per bag; labels that differ inside a bag are an error, or instance labels."""
@@ -282,9 +284,13 @@ def reading_text(path: Path) -> Iterator[IO[str]]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise wrong(path, None, f"expected a complete gzip file ({error})") from None
     except UnicodeDecodeError as error:
-        raise wrong(
-            path, None, f"expected UTF-8 text, found the byte {error.object[error.start]:#04x}"
-        ) from None
+        byte = f"{error.object[error.start]:#04x}"
+        raise wrong(path, None, f"expected UTF-8 text, found the byte {byte}; save it as UTF-8") from None
+
+
+def is_screen(path) -> bool:
+    """Whether a name stands for the standard output."""
+    return str(path) in ("-", "/dev/stdout")
 
 
 @contextmanager
@@ -292,8 +298,26 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside ``path`` that takes its place once it is complete.
 
     A link stays a link: the file that it leads to is replaced. What is no file, such as a pipe or a
-    device, is written to as it is. A name that ends in .gz is packed.
+    device, is written to as it is; "-" is the standard output. A name that ends in .gz is packed.
     """
+    try:
+        with _standard_output(mode) if str(path) == "-" else _replacing(path, mode) as file:
+            yield file
+    except OSError as error:  # of a full disk Python says no name, of a file under way its passing one
+        if error.errno and (error.filename is None or str(error.filename).endswith(".tmp")):
+            name = "standard output" if str(path) == "-" else str(path)
+            raise type(error)(error.errno, error.strerror, name) from None
+        raise
+
+
+@contextmanager
+def _standard_output(mode: str) -> Iterator[IO[Any]]:
+    yield sys.stdout.buffer if "b" in mode else sys.stdout
+    sys.stdout.flush()
+
+
+@contextmanager
+def _replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     device = path.is_absolute() and path.parts[1:2] == ("dev",)  # /dev/stdout may lead to a file, too
     direct = device or (path.exists() and not path.is_file())
     path = path if direct else Path(os.path.realpath(path))

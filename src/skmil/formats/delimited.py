@@ -183,8 +183,11 @@ def _place(path: Path, header: Sequence[str], place, names: bool = True) -> int:
     number = int(place) if str(place).isdigit() else -1
     if 0 <= number < len(header):
         return number
-    what = f"expected a column {place!r} (a name, or a number from 0), found {some(header)}"
-    raise wrong(path, 1, what, NoColumn)
+    error = NoColumn(
+        f"{path}, line 1: expected a column {place!r} (a name, or a number from 0), found {some(header)}"
+    )
+    error.column = place
+    raise error
 
 
 def _matches(header: Sequence[str], usual: Sequence[str]) -> list[int]:

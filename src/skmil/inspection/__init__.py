@@ -6,6 +6,7 @@ from skmil.inspection.annealing import plot_annealing
 from skmil.inspection.boxes import BoxConcept, box_concept, plot_concept
 from skmil.inspection.explanation import Explanation, explain, explain_all
 from skmil.inspection.gram import method_gram
+from skmil.inspection.importance import permutation_importance
 from skmil.inspection.instances import plot_instances
 from skmil.inspection.page import page
 from skmil.inspection.spectrum import Spectrum, spectrum
@@ -25,6 +26,7 @@ __all__ = [
     "explain_things",
     "method_gram",
     "page",
+    "permutation_importance",
     "plot_alignment",
     "plot_annealing",
     "plot_concept",

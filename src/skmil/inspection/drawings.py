@@ -58,6 +58,7 @@ def _picture(parts, shapes: list[Element]) -> Element:
     image = h("image", href=_encoded(parts.picture), width=width, height=height)
     return h(
         "svg", image, *shapes, viewBox=f"0 0 {width} {height}", class_="picture", role="img",
+        preserveAspectRatio="xMinYMin",
         aria_label="the picture with its parts shaded",
     )  # fmt: skip
 
@@ -113,40 +114,37 @@ def _spans(parts: Spans, strength) -> Element:
             pieces.append(text)
             continue
         s = float(strength[inside].mean())
-        which = ", ".join(map(str, np.flatnonzero(inside)))
+        which = np.flatnonzero(inside).tolist()
+        told = f"passage {', '.join(map(str, which))}: {s:+.2f}"
         pieces.append(
-            h(
-                "mark",
-                text,
-                class_=shade(s),
-                data_strength=strength_of(s),
-                title=f"passage {which}: {s:+.2f}",
-            )
-        )
+            h("mark", text, class_=shade(s), data_strength=strength_of(s), title=told,
+              data_part=" ".join(map(str, which)))
+        )  # fmt: skip
     return h("div", *pieces, class_="text")
 
 
 def _residues(parts: Residues, strength) -> Element:
     """The sequence in lines of sixty letters, by tens."""
-    value = dict(zip(parts.places.tolist(), strength.tolist(), strict=True))
+    instance = {place: k for k, place in enumerate(parts.places.tolist())}
     motif = range(*parts.motif) if parts.motif else range(0)
     lines = []
     for start in range(0, len(parts.sequence), 60):
         letters: list = [h("span", f"{start + 1:>5} ", class_="soft")]
         for i in range(start, min(start + 60, len(parts.sequence))):
-            letters.append(_residue(parts.sequence[i], i, value.get(i), i in motif))
+            letters.append(_residue(parts.sequence[i], i, instance.get(i), strength, i in motif))
             letters += [" "] * (i % 10 == 9)
         lines.append(h("span", *letters, class_="line"))
     return h("div", *lines, class_="sequence")
 
 
-def _residue(letter: str, i: int, value: float | None, in_motif: bool) -> Element:
+def _residue(letter: str, i: int, k: int | None, strength, in_motif: bool) -> Element:
+    """A letter of the text, shaded if it is instance k."""
     motif = " motif" if in_motif else ""
-    if value is None:
+    if k is None:
         return h("span", letter, class_=f"soft{motif}")
     return h(
-        "mark", letter, class_=shade(value) + motif, data_strength=strength_of(value),
-        title=f"{letter}{i + 1}: {value:+.2f}",
+        "mark", letter, class_=shade(strength[k]) + motif, data_strength=strength_of(strength[k]),
+        title=f"{letter}{i + 1}: {strength[k]:+.2f}", data_part=k,
     )  # fmt: skip
 
 

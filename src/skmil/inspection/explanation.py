@@ -201,9 +201,9 @@ def _witness(model, scores) -> int:
 
 
 def _decisions(model, bags, predicted) -> np.ndarray | None:
+    """Decision values for the predicted class."""
     if not hasattr(model, "decision_function"):
         return None
-    """Decision values for the predicted class."""
     values = np.asarray(model.decision_function(bags))
     if values.ndim == 1:
         return np.where(predicted == model.classes_[1], values, -values)

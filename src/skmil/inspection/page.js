@@ -10,8 +10,8 @@ for (const article of document.querySelectorAll("article")) {
   const mark = (event, on) => {
     const at = event.target.closest("[data-part]");
     if (!at) return;
-    for (const same of article.querySelectorAll(`[data-part="${CSS.escape(at.dataset.part)}"]`))
-      same.classList.toggle("chosen", on);
+    for (const part of at.dataset.part.split(" "))
+      for (const same of article.querySelectorAll(`[data-part~="${CSS.escape(part)}"]`)) same.classList.toggle("chosen", on);
   };
   article.addEventListener("pointerover", (event) => mark(event, true));
   article.addEventListener("pointerout", (event) => mark(event, false));

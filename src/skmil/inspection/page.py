@@ -39,7 +39,7 @@ def page(
         h("style", style),
     )  # fmt: skip
     articles = [*(_article(e, k) for k, e in enumerate(explanations)), _views(leaderboard)]
-    body = h("body", _header(title, explanations), h("main", *articles), h("script", script))
+    body = h("body", _header(title, explanations), _slider(), h("main", *articles), h("script", script))
     return f"<!doctype html>\n{h('html', head, body, lang='en')}\n"
 
 
@@ -49,16 +49,19 @@ def _header(title: str, explanations) -> Element:
         for k, e in enumerate(explanations)
         if len(explanations) > 1
     ]
-    slider = h(
-        "label", "hide what is weaker than ", h("output", "0 %", id="level"), " of the strongest part",
-        h("input", type="range", id="threshold", min=0, max=100, value=0),
-        class_="slider",
-    )  # fmt: skip
     legend = h(
         "p", h("span", "+ speaks for the prediction", class_="key part for s9"), " ",
         h("span", "− speaks against it", class_="key part against s9"),
     )  # fmt: skip
-    return h("header", h("h1", title), h("nav", *links) if links else None, slider, legend)
+    return h("header", h("h1", title), h("nav", *links) if links else None, legend)
+
+
+def _slider() -> Element:
+    """The threshold, which stays in view while the page scrolls."""
+    return h("div", h(
+        "label", "hide what is weaker than ", h("output", "0 %", id="level"), " of the strongest part",
+        h("input", type="range", id="threshold", min=0, max=100, value=0),
+    ), class_="slider")  # fmt: skip
 
 
 def _article(e: "ThingExplanation", k: int) -> Element:

@@ -80,15 +80,15 @@ def explain_things(model, things: Sequence, *, n_alike: int = 5) -> list[ThingEx
     if not steps or not hasattr(steps[0][1], "parts"):
         raise TypeError("the model does not begin with a source; use skmil.inspection.explain for bags")
     source, rest = steps[0][1], BagPipeline(steps[1:])
-    bags = source.transform(things)
-    gone = {f.index for f in source.failures_}
-    kept = [t for i, t in enumerate(things) if i not in gone]
-    return explain_parts(rest, bags, [source.parts(t) for t in kept], n_alike)
+    bags, parts = source.transform_with_parts(things)
+    return explain_parts(rest, bags, parts, n_alike)
 
 
-def explain_parts(model, bags, parts: Sequence | None, n_alike: int = 5) -> list[ThingExplanation]:
-    """``explain_things`` where bags and parts are there already."""
-    names = None if parts is None else [n for p in parts for n in part_labels(p)]
+def explain_parts(
+    model, bags, parts: Sequence | None, n_alike: int = 5, names=None
+) -> list[ThingExplanation]:
+    """``explain_things`` where bags and parts, or only the names of instances, are there already."""
+    names = names if parts is None else [n for p in parts for n in part_labels(p)]
     told = explain_all(model, bags, names=names)
     memory = next((s for _, s in getattr(model, "steps", []) if isinstance(s, RememberBags)), None)
     alike = [[] for _ in told] if memory is None else memory.alike(bags, n_alike)

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._parameters import COUNT, POSITIVE, SEED, check_parameters, naming, one_of
+from skmil._product import product, row_squares
 from skmil._random import random_key
 from skmil._schema import check_bags
 from skmil._threads import slices
@@ -309,12 +310,12 @@ class EmpiricalMap(_Derived):
     def fit_transform(self, X, y=None, **fit_params):
         """``fit``, then the Gram matrix of the training bags."""
         self.fit(X, y, **fit_params)
-        return self.features_ @ self.features_.T
+        return product(self.features_, self.features_)
 
     def transform(self, X):
         """K(X, training bags), whose features are known from ``fit``."""
         check_is_fitted(self)
-        return self._map(self._check(X, tables=False)) @ self.features_.T
+        return product(self._map(self._check(X, tables=False)), self.features_)
 
     def restrict(self, rows):
         """Forget all training bags but those in ``rows``, and their features."""
@@ -332,8 +333,8 @@ class EmpiricalMap(_Derived):
     def _gram(self, A, B):
         check_is_fitted(self, "anchors_")
         phi = self._map(A)
-        return phi @ (phi if A is B else self._map(B)).T
+        return product(phi, phi if A is B else self._map(B))
 
     def _diag(self, A):
         check_is_fitted(self, "anchors_")
-        return np.square(self._map(A)).sum(axis=1)
+        return row_squares(self._map(A))

@@ -17,6 +17,7 @@ from skmil._engines.boxes.counting import count
 from skmil._engines.boxes.space import Space, Table
 from skmil._memo import once
 from skmil._parameters import COUNT, POSITIVE, SEED, one_of, real
+from skmil._product import product
 from skmil._random import random_key
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
@@ -310,13 +311,12 @@ class BoxKernel(BagKernel):
         """Log counts from shared boxes, given the points of each bag in each box."""
         root = np.sqrt(self.weights_)[:, None]
         W = root * (a > 0)
-        V = W if a is b else root * (b > 0)  # BLAS keeps W' W symmetric to the last bit, but not W' V
-        out = {"and": W.T @ V}
+        V = W if a is b else root * (b > 0)
+        out = {"and": product(W.T, V.T)}
         if "or" in kinds or "and/or" in kinds:
             out["or"] = np.square(W).sum(axis=0)[:, None] + np.square(V).sum(axis=0) - out["and"]
         if "min" in kinds:
-            columns = [np.minimum(a, c[:, None]).T @ self.weights_ for c in b.T]
-            out["min"] = np.column_stack(columns)
+            out["min"] = shared.smaller_sums(a, b, self.weights_)
         with np.errstate(divide="ignore"):
             logs = {k: np.add(np.log(v, out=v), self.volume_, out=v) for k, v in out.items()}
         if "and/or" in kinds:

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from skmil._engines.pairs import (
-    ROWS,
     InstanceKernel,
     _product,
     _squares,
@@ -17,6 +16,7 @@ from skmil._engines.pairs import (
     self_sums,
 )
 from skmil._parameters import GAMMA, NOT_NEGATIVE, POSITIVE, one_of
+from skmil._product import ROWS, product
 from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
@@ -114,9 +114,9 @@ class GraphKernel(BagKernel):
 
 def relevant_squares(X, Y) -> np.ndarray:
     """Squared distances, each divided by the number of features that are not zero in both (at least 1)."""
-    d2 = np.maximum(_squares(X)[:, None] + _squares(Y) - 2 * _product(X, Y), 0)
+    d2 = np.maximum(_squares(X)[:, None] + _squares(Y) - 2 * product(X, Y), 0)
     x, y = ((T != 0).astype(float) for T in (X, Y))
-    return d2 / np.maximum(_squares(x)[:, None] + _squares(y) - _product(x, y), 1)
+    return d2 / np.maximum(_squares(x)[:, None] + _squares(y) - product(x, y), 1)
 
 
 def _relevant_rbf(X, Y, gamma) -> np.ndarray:

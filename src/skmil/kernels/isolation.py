@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.isolation import CONSTRAINTS, fit_map, inner
+from skmil._threads import slices
 from skmil.kernels.base import BagKernel
 
 
@@ -118,7 +119,8 @@ class IsolationKernel(BagKernel):
     def _diag(self, A):
         check_is_fitted(self)
         P = self.map_.features(A)
-        return np.asarray(P.multiply(P).sum(axis=1)).ravel() / self._size()
+        few = (P[s] for s in slices(len(A), 32))
+        return np.concatenate([inner(p, p).diagonal() for p in few]) / self._size()
 
     def _size(self) -> int:
         """What a product of features is divided by (eq. 8)."""

@@ -152,7 +152,7 @@ class MarginalizedKernel(BagKernel):
     def _means(self, bags: Bags) -> np.ndarray:
         part = self.posteriors_[0]
         U = part.responses(bags)
-        return (U if self.label_density == "sharp" else tent_mean(U)) @ part.weights
+        return _weighted(U if self.label_density == "sharp" else tent_mean(U), part.weights)
 
     def instance_gram(self, X, Y) -> np.ndarray:
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
@@ -219,13 +219,13 @@ class MarginalizedKernel(BagKernel):
         return label_moments(part.responses(bags), part.weights, kind, float(self.beta), sharp)
 
     def _gram(self, A, B):
-        u = self._channels(A)
-        if A is B:
-            K = pair_sums(A, A, self._instance(), u)
-            return cosine(K, K.diagonal(), K.diagonal()) if self.normalize else K
-        v = self._channels(B)
-        K = pair_sums(A, B, self._instance(), u, v)
-        return quotient(K, self._size(A, u), self._size(B, v))
+        u, instance = self._channels(A), self._instance()
+        v = None if A is B else self._channels(B)
+        K = pair_sums(A, B, instance, u, v)
+        if not self.normalize:
+            return K
+        a = K.diagonal() if A is B else self_sums(A, instance, u)
+        return cosine(K, a, a if A is B else self_sums(B, instance, v))
 
     def _diag(self, A):
         check_is_fitted(self)
@@ -294,7 +294,7 @@ class Posterior:
 
     def probability(self, bags: Bags) -> np.ndarray:
         """P(c = 1 | x) of each instance."""
-        return self.responses(bags) @ self.weights
+        return _weighted(self.responses(bags), self.weights)
 
     def _n_features(self) -> int:
         return self.source.n_features_in_
@@ -313,6 +313,11 @@ def _check_answers(model, regression: bool) -> None:
     if not hasattr(model, "instance_probability") and not hasattr(model, needed):
         name = type(model).__name__
         raise TypeError(f"{name} has no {needed}; give an estimator that says how likely an instance is")
+
+
+def _weighted(U, w) -> np.ndarray:
+    """U w, row by row: BLAS would let the bits of a row depend on how many there are."""
+    return np.einsum("ij,j->i", U, w)
 
 
 def _by_density(cost, P, y) -> np.ndarray:

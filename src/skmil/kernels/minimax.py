@@ -1,9 +1,8 @@
 r"""Minimax kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
 
-import numpy as np
-
 from skmil._engines.statistics import bag_extremes
 from skmil._parameters import ANY, COUNT, POSITIVE, one_of
+from skmil._product import product, row_squares
 from skmil.kernels.base import BagKernel
 
 
@@ -48,10 +47,10 @@ class MinimaxKernel(BagKernel):
 
     def _gram(self, A, B):
         a = bag_extremes(A)
-        return self._polynomial(a @ (a if A is B else bag_extremes(B)).T, A.n_features)
+        return self._polynomial(product(a, a if A is B else bag_extremes(B)), A.n_features)
 
     def _diag(self, A):
-        return self._polynomial(np.square(bag_extremes(A)).sum(axis=1), A.n_features)
+        return self._polynomial(row_squares(bag_extremes(A)), A.n_features)
 
     def _polynomial(self, products, d):
         gamma = 1.0 / (2 * d) if self.gamma == "scale" else self.gamma

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._parameters import one_of
+from skmil._product import product, row_squares
 from skmil.kernels.base import BagKernel, _Derived
 
 SMALL = 1e-10  # eigenvalues relative to the largest that are left out: new bags would be divided by them
@@ -72,7 +73,7 @@ class Repaired(_Derived):
         kept = values > SMALL * largest if self.repair == "clip" else np.abs(values) > SMALL * largest
         self.basis_ = U[:, kept] / np.sqrt(np.abs(values[kept]))
         self.train_ = bags
-        self.features_ = K @ self.basis_
+        self.features_ = product(K, self.basis_.T)
 
     def fit_transform(self, X, y=None, **fit_params):
         """``fit``, then the repaired matrix of the training bags."""
@@ -83,7 +84,9 @@ class Repaired(_Derived):
         """K(X, training bags)."""
         check_is_fitted(self)
         A = self._check(X)
-        return self._gram(A, self.bags_) if self.repair == "shift" else self._map(A) @ self.features_.T
+        if self.repair == "shift":
+            return self._gram(A, self.bags_)
+        return product(self._map(A), self.features_)
 
     def restrict(self, rows):
         """Forget all training bags but those in ``rows``, as far as columns go."""
@@ -93,20 +96,20 @@ class Repaired(_Derived):
             self.train_ = self.bags_
 
     def _map(self, A):
-        return self.kernel_._gram(A, self.train_) @ self.basis_
+        return product(self.kernel_._gram(A, self.train_), self.basis_.T)
 
     def _gram(self, A, B):
         check_is_fitted(self)
         if self.repair == "shift":
             return self.kernel_._gram(A, B) + self.shift_ * _same(A, B)
         phi = self._map(A)
-        return phi @ (phi if A is B else self._map(B)).T
+        return product(phi, phi if A is B else self._map(B))
 
     def _diag(self, A):
         check_is_fitted(self)
         if self.repair == "shift":
             return self.kernel_._diag(A) + self.shift_
-        return np.square(self._map(A)).sum(axis=1)
+        return row_squares(self._map(A))
 
 
 def _same(A, B) -> np.ndarray:

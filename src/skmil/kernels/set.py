@@ -92,8 +92,9 @@ class SetKernel(BagKernel):
 
     def _gram(self, A, B):
         K = pair_sums(A, B, self._instance())
-        if self.normalization == "cosine" and A is B:
-            return cosine(K, K.diagonal(), K.diagonal())
+        if self.normalization == "cosine":
+            a = K.diagonal() if A is B else self_sums(A, self._instance())
+            return cosine(K, a, a if A is B else self_sums(B, self._instance()))
         return K if self.normalization == "sum" else quotient(K, self._size(A), self._size(B))
 
     def _diag(self, A):

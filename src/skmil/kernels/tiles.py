@@ -12,11 +12,13 @@ import numpy as np
 from sklearn.base import clone
 
 from skmil._cluster import active, run, spilled
+from skmil._engines.pairs import middle
+from skmil._schema import check_bags
 from skmil._threads import slices
 from skmil._version import __version__
-from skmil.bags import Bags, as_source
+from skmil.bags import Bags, as_bags
 from skmil.kernels.base import BagKernel
-from skmil.store.arrays import import_zarr, write_file
+from skmil.store.arrays import import_zarr, remove_torn, write_file
 
 TILE_BYTES = 2**26  # instances on one side of a tile
 MOST = 1024  # bags on one side: 8 MiB of numbers
@@ -45,7 +47,7 @@ def gram(
         A Zarr array to make, usually ``k.zarr``, whose chunks are the tiles. Until it is complete it is
         called ``k.zarr.part``; the same call goes on with the tiles that are missing there.
     tile : int, optional
-        Bags on one side of a tile. Its last bits depend on it, but not on the number of workers.
+        Bags on one side of a tile.
     dtype : "float64" or "float32"
         Of the result. A tile is computed in float64 and then rounded: half the memory, and numbers that
         are right to a relative 6e-8.
@@ -66,11 +68,9 @@ def gram(
     """
     if not isinstance(kernel, BagKernel):
         raise TypeError(f"kernel is {kernel!r}; give a kernel on bags, such as SetKernel()")
-    A = as_source(X)
-    B = A if Y is None or Y is X else as_source(Y)
-    if A.n_features != B.n_features:
-        raise ValueError(f"X has {A.n_features} features and Y has {B.n_features}")
     kernel = kernel if hasattr(kernel, "bags_") else clone(kernel).fit(X)
+    A = check_bags(kernel, X, reset=False, tables=True, stream=True)
+    B = A if Y is None or Y is X else check_bags(kernel, Y, reset=False, tables=True, stream=True)
     tile = default_tile(A, B) if tile is None else int(tile)
     if tile < 1:
         raise ValueError(f"tile is {tile}; give at least 1")
@@ -98,10 +98,10 @@ def tile_bytes(A, B, tile: int) -> int:
 
 
 def without_bags(kernel: BagKernel) -> BagKernel:
-    """A fitted kernel, and those inside it, without training bags: only for calls with two sides."""
+    """A fitted kernel, and those inside it, with one training bag: enough for calls with two sides."""
     kernel = copy(kernel)
     if hasattr(kernel, "bags_"):
-        del kernel.bags_
+        kernel.bags_ = as_bags(kernel.bags_[:1])
     for name, part in vars(kernel).items():
         if isinstance(part, BagKernel) and name.endswith("_"):
             setattr(kernel, name, without_bags(part))
@@ -130,6 +130,7 @@ class Tiles:
             for i in range(len(self.rows))
             for j in range(i if self.symmetric else 0, len(self.columns))
         ]
+        self.origins = [None if A.is_sparse or B.is_sparse else middle(X) for X in (A, B)]
         self._kept: dict[tuple[int, int], Bags] = {}
 
     def missing(self) -> list[int]:
@@ -167,7 +168,9 @@ class Tiles:
                 del self._kept[next(iter(self._kept))]
             X, cuts = (self.B, self.columns) if side else (self.A, self.rows)
             part = X[cuts[k]]
-            self._kept[side, k] = part if isinstance(part, Bags) else part.load(2**62)
+            part = part if isinstance(part, Bags) else part.load(2**62)
+            part.origin = self.origins[side]
+            self._kept[side, k] = part
         return self._kept[side, k]
 
 
@@ -210,6 +213,7 @@ def _on_disk(kernel, A, B, tile, dtype, out: Path, progress):
             raise OSError(
                 f"{part}: {len(missing)} tiles are missing, the first is {missing[0]}; run it again"
             )
+    remove_torn(part)
     os.rename(part, out)
     return zarr.open_array(out, mode="r")
 

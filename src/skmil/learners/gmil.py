@@ -53,7 +53,7 @@ class GMIL1(BinaryBagClassifier):
         Number of boxes of each group, relative to all.
     hit_, missed_ : arrays (groups,)
         Log weights of both attributes.
-    mistakes_ : array (n_iter_,)
+    mistakes_ : array (``n_iter_``,)
         Mistakes in each round through the training bags.
     n_iter_ : int
 

@@ -36,7 +36,7 @@ class BoxWinnow(GMIL1):
         The weights :math:`v_j`.
     hit_, missed_ : arrays (n_boxes,)
         Log weights of both attributes.
-    mistakes_ : array (n_iter_,)
+    mistakes_ : array (``n_iter_``,)
         Mistakes in each round through the training bags.
     n_iter_ : int
 

@@ -92,7 +92,7 @@ def method(name: str, task: str = "classification", **overrides: Any):
 def find(name: str) -> Method:
     """The registry's entry for a name."""
     if name not in REGISTRY:
-        near = get_close_matches(name, REGISTRY, n=3, cutoff=0.4)
+        near = get_close_matches(name, REGISTRY, n=3, cutoff=0.6)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise ValueError(f"no method {name!r}; {hint}`skmil methods` lists all")
     return REGISTRY[name]

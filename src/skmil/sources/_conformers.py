@@ -28,6 +28,7 @@ def rdkit():
     try:
         from rdkit import Chem, rdBase
         from rdkit.Chem import rdDistGeom, rdForceFieldHelpers, rdMolAlign, rdMolDescriptors
+        from rdkit.ForceField import rdForceField  # noqa: F401  (older versions then know its classes)
     except ImportError:
         raise ImportError("MoleculeBags needs RDKit: pip install skmil[molecules]") from None
     return _Tools(Chem, rdBase, rdDistGeom, rdForceFieldHelpers, rdMolAlign, rdMolDescriptors)

@@ -57,16 +57,22 @@ def passages(text: str, unit: str = "words", size: int = 50, overlap: int = 25) 
 def _blocks(text: str, unit: str, block: int) -> list[Span]:
     """Starts and ends of runs of ``block`` units."""
     if unit == "words":
-        return [m.span() for m in _words(block, text.isascii()).finditer(text)]
+        return [m.span() for m in _runs(*_word_and_space(text), block).finditer(text)]
     spans = _paragraphs(text) if unit == "paragraphs" else _sentences(text)
     return [(spans[i][0], spans[min(i + block, len(spans)) - 1][1]) for i in range(0, len(spans), block)]
 
 
+def _word_and_space(text: str) -> tuple[str, str]:
+    """Patterns of a word and of a space; the printable characters of ASCII hold but one space."""
+    if not text.isascii():
+        return WORD, r"\s"
+    return ("[^ ]++", " ") if text.isprintable() else (r"\S++", r"\s")
+
+
 @cache
-def _words(block: int, ascii_only: bool) -> re.Pattern:
+def _runs(word: str, space: str, block: int) -> re.Pattern:
     """A run of words; possessive, so that a word is never taken apart and a text costs one pass."""
-    word = r"\S++" if ascii_only else WORD
-    return re.compile(rf"{word}(?:\s*+{word}){{0,{block - 1}}}+")
+    return re.compile(rf"{word}(?:{space}*+{word}){{0,{block - 1}}}+")
 
 
 def _paragraphs(text: str) -> list[Span]:

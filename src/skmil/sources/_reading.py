@@ -1,9 +1,11 @@
 """Files to text: .txt, .md, .html and .pdf, whatever their encoding; what is no text is refused."""
 
 import codecs
+import csv
 import re
 from html.parser import HTMLParser
-from io import BytesIO
+from io import BytesIO, StringIO
+from pathlib import Path
 
 from skmil.sources.things import BadThing
 
@@ -16,6 +18,8 @@ BOMS = [  # the longer ones first: UTF-32's begins with UTF-16's
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")  # but tab, line ends and escape
+OVERSTRUCK = re.compile(r"[^\n\x08]\x08")  # how typewriters, and manual pages, underline
+STRAY = 20  # characters of text for each control character that it may hold; a program has far more
 REMEDY = "give its encoding if it is text after all"
 CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE)
 FRONT_MATTER = re.compile(r"\A---[^\S\n]*\n.*?\n---[^\S\n]*(?:\n|\Z)", re.DOTALL)
@@ -50,13 +54,35 @@ def read_text(data: bytes, suffix: str, encoding: str = "auto") -> str:
 def decode(data: bytes, encoding: str = "auto") -> str:
     """Bytes as text with one line feed at the ends of lines, or an error that says why not."""
     text = _decoded(data, encoding)
-    bad = CONTROL.search(text)
-    if bad is not None:
-        raise BadThing(
-            f"it is not text: it holds the control character {bad.group()!r} at character "
-            f"{bad.start()}; {REMEDY}"
-        )
+    if CONTROL.search(text):
+        text = _without_controls(OVERSTRUCK.sub("", text))
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def file_text(path) -> str:
+    """The text of a file that is no page and no PDF; an error names the file."""
+    try:
+        return decode(Path(path).read_bytes())
+    except BadThing as error:
+        raise BadThing(f"{path}: {error}") from None
+
+
+def table_rows(path) -> list[list[str]]:
+    """Cells of a table of text, divided by tab, semicolon or comma, whichever its first line has most."""
+    text = file_text(path)
+    first = text.split("\n", 1)[0]
+    return list(csv.reader(StringIO(text), delimiter=max("\t;,", key=first.count)))
+
+
+def _without_controls(text: str) -> str:
+    """Spaces for a few stray control characters, as titles of FASTA hold; with many it is no text."""
+    found = [m.start() for m in CONTROL.finditer(text)]
+    if len(found) * STRAY > len(text):
+        raise BadThing(
+            f"it is not text: it holds many like the control character {text[found[0]]!r} at character "
+            f"{found[0]}; {REMEDY}"
+        )
+    return CONTROL.sub(" ", text)
 
 
 def _decoded(data: bytes, encoding: str) -> str:

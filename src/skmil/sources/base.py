@@ -26,6 +26,7 @@ from skmil.sources.things import BadThing, Failure, SourceError, Thing, as_thing
 
 _memory = MemoryCache()  # shared by all sources of the process: a search reads each thing once
 _progress: ContextVar[Callable[[int, int], None] | None] = ContextVar("progress", default=None)
+Outcome = tuple[Any, str | None, Exception | None]  # what a thing gave, or why nothing and the error
 _NOT_EXTRACTION = ("on_error", "n_jobs", "cache")
 
 
@@ -68,6 +69,7 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     on_error: str
     n_jobs: int | None
     cache: str | PathLike | None
+    _suffixes: tuple[str, ...] | None = None  # how strings that are paths end; None where all are paths
 
     _parameter_constraints: dict = {
         "on_error": [one_of("raise", "skip")],
@@ -115,14 +117,16 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Where each instance of a thing lies in it, in the order of the instances."""
         check_is_fitted(self)
         (found,) = self._things([thing])
-        try:
-            parts = self._extract(_read(found), found).parts
-            return parts() if callable(parts) else parts
-        except ImportError:
-            raise
-        except Exception as error:
-            failure = Failure(0, found.name, _reason(error))
-            raise SourceError([failure], 1, "repair or drop it") from error
+        value, reason, error = self._whole(found)
+        if reason is not None:
+            raise SourceError([Failure(0, found.name, reason)], 1, "repair or drop it") from error
+        return value[1]
+
+    def transform_with_parts(self, things) -> tuple[Bags, list]:
+        """``transform``, and the ``parts`` of each bag; a thing is read once for both, past the cache."""
+        check_is_fitted(self)
+        whole, names = self._extracts(self._things(things), with_parts=True)
+        return self._assemble([instances for instances, _ in whole], names), [parts for _, parts in whole]
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the features of the instances."""
@@ -172,8 +176,10 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         return Bags.from_list(extracts, ids=names, feature_names=self._feature_names())
 
     def _is_path(self, x) -> bool:
-        """Whether an element of the list is a path."""
-        return isinstance(x, (str, PathLike))
+        """Whether an element of the list is a path; a string is one if it ends as a file of this kind."""
+        if not isinstance(x, str):
+            return isinstance(x, PathLike)
+        return self._suffixes is None or ("\n" not in x and x.lower().endswith(self._suffixes))
 
     def _name(self, content) -> str | None:
         """What a thing in memory calls itself; its number where ``None``."""
@@ -210,11 +216,11 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def _things(self, things) -> list[Thing]:
         return as_things(things, self._is_path, self._name)
 
-    def _extracts(self, things: list[Thing]) -> tuple[list, list[str]]:
-        """Instances and names of all things that could be read."""
+    def _extracts(self, things: list[Thing], with_parts: bool = False) -> tuple[list, list[str]]:
+        """Instances (or pairs of instances and parts) and names of all things that could be read."""
         extracts, names, failures, first = [], [], [], None
         tell = _progress.get() or (lambda done, total: None)
-        for i, (value, reason, error) in enumerate(self._outcomes(things)):
+        for i, (value, reason, error) in enumerate(self._outcomes(things, with_parts)):
             if reason is None:
                 extracts.append(value)
                 names.append(things[i].name)
@@ -239,8 +245,11 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
             stacklevel=4,
         )
 
-    def _outcomes(self, things: list[Thing]) -> Iterator[tuple[Any, str | None, Exception | None]]:
+    def _outcomes(self, things: list[Thing], with_parts: bool) -> Iterator[Outcome]:
         """Per thing: its instances, or the reason why there are none and the error."""
+        if with_parts:
+            yield from ordered(self._whole, things, self._n(len(things)))
+            return
         cache = _memory if self.cache is None else DiskCache(self.cache)
         recipe = self._recipe()
         try:
@@ -264,7 +273,24 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         except Exception:  # a user's object that cannot be pickled has no name to keep results under
             return None
 
-    def _one(self, thing: Thing, cache, recipe: bytes | None):
+    def _whole(self, thing: Thing) -> Outcome:
+        """One thing with its parts, which no cache holds."""
+        try:
+            extract = self._checked(_read(thing), thing)
+            parts = extract.parts
+            return (extract.instances, parts() if callable(parts) else parts), None, None
+        except ImportError:
+            raise
+        except Exception as error:
+            return None, _reason(error), error
+
+    def _checked(self, content, thing: Thing) -> Extract:
+        extract = self._extract(content, thing)
+        if len(extract.instances) == 0:
+            raise BadThing("it gives no instances")
+        return extract
+
+    def _one(self, thing: Thing, cache, recipe: bytes | None) -> Outcome:
         """One thing, from the cache or from its content; everything that goes wrong is an answer."""
         key = None
         try:
@@ -274,9 +300,7 @@ class BagSource(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
             if kept is not None:
                 value, reason = (None, decode(kept[1:])) if kept[:1] == b"F" else (decode(kept[1:]), None)
                 return value, reason, None
-            value = self._extract(content, thing).instances
-            if len(value) == 0:
-                raise BadThing("it gives no instances")
+            value = self._checked(content, thing).instances
         except ImportError:
             raise
         except Exception as error:

@@ -1,8 +1,7 @@
 """Things on disk: which kind a file is, what a folder or a file holds, and the labels that go with it."""
 
-import csv
-import io
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from skmil.formats import READERS
-from skmil.sources._reading import TEXT_SUFFIXES, decode
+from skmil.sources._reading import TEXT_SUFFIXES, decode, table_rows
 from skmil.sources.base import BagSource
 from skmil.sources.images import ImageBags
 from skmil.sources.molecules import MoleculeBags, read_sdf, read_smiles
@@ -60,11 +59,11 @@ def kind_of(path) -> str | None:
         start = file.read(4096)
     if is_picture(start):
         return "images"
-    ending = path.suffix.lower()
-    text = start.decode("latin-1")
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    text = start.removeprefix(BOM_UTF8).decode("latin-1")
     if ending in (".csv", ".tsv"):
-        names = text.split("\n", 1)[0].lower().replace("\t", ",").split(",")
-        return "molecules" if any(n.strip().strip('"') in _SMILES for n in names) else None
+        names = re.split("[\t,;]", text.split("\n", 1)[0].lower())
+        return "molecules" if any(n.strip(' "\r') in _SMILES for n in names) else None
     if ending in READERS:
         return None
     by_name = next((kind for kind, endings in _ENDINGS.items() if ending in endings), None)
@@ -116,7 +115,7 @@ def find_things(path, kind: str | None = None, labels=None, label: str | None = 
 
 def _in_folder(folder: Path, kind: str | None) -> Found:
     files = sorted(p for p in folder.rglob("*") if p.is_file() and not _hidden(p, folder))
-    kinds = {p: kind_of(p) for p in files}
+    kinds = {p: _kind_if_readable(p) for p in files}
     if kind is None:
         kind = _only_kind(folder, Counter(k for k in kinds.values() if k))
     chosen = [p for p in files if kinds[p] == kind or p.suffix.lower() in _ENDINGS[kind]]
@@ -133,6 +132,14 @@ def _in_folder(folder: Path, kind: str | None) -> Found:
     ignored = tuple(str(p.relative_to(folder)) for p in files if p not in taken)
     labels = None if None in groups or len(set(groups)) < 2 else np.array(groups)
     return Found(kind, things, labels, ignored)
+
+
+def _kind_if_readable(path: Path) -> str | None:
+    """A file that may not be read counts by its ending; whoever extracts it says which one it is."""
+    try:
+        return kind_of(path)
+    except OSError:
+        return None
 
 
 def _only_kind(folder: Path, counts: Counter) -> str:
@@ -166,7 +173,21 @@ def _smiles(path: Path, label: str | None):
     header = _table(path)[0]
     low = [h.strip().lower() for h in header]
     name = next((n for n in ("name", "id", "title", "molecule", "compound") if n in low), None)
-    return read_smiles(path, name=name, label=label or next((n for n in _LABELS if n in low), None))
+    found = read_smiles(path, name=name, label=label or next((n for n in _LABELS if n in low), None))
+    if name is not None:
+        _check_one_row_each(path, [t.name for t in found[0]], header, low)
+    return found
+
+
+def _check_one_row_each(path: Path, names: list[str], header: list[str], low: list[str]) -> None:
+    """Refuse a table with a row per shape of a molecule: it holds bags already."""
+    (most, count), *_ = Counter(names).most_common(1) or [("", 0)]
+    if count > 1 and 2 * len(set(names)) <= len(names):
+        smiles = next((h for h, n in zip(header, low, strict=True) if n in _SMILES), "NAME")
+        raise ValueError(
+            f"{path}: {count} rows have the name {most!r}; where a row is an instance, name the column "
+            f"of bags with --bag and leave columns of text out with --ignore {smiles}"
+        )
 
 
 def _field(thing: Thing, label: str, path: Path) -> str:
@@ -189,31 +210,47 @@ def _labels(things: Sequence[Thing], path: Path, label: str | None) -> np.ndarra
     key = 0 if at != 0 else 1
     if any(len(r) <= max(at, key) for r in rows):
         raise ValueError(f"{path}: expected two columns, names and labels, in every line")
-    known = {r[key].strip(): r[at].strip() for r in rows}
-    found = [_lookup(known, thing) for thing in things]
-    missing = [t.name for t, v in zip(things, found, strict=True) if not v]
+    known = _told_once(path, [(r[key].strip(), r[at].strip()) for r in rows])
+    used = [_form(known, thing.name) for thing in things]
+    missing = [t.name for t, form in zip(things, used, strict=True) if form is None]
     if missing:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise ValueError(f"{path}: no label for {len(missing)} of {len(things)} things ({shown})")
-    return np.array(found)
+        raise ValueError(
+            f"{path}: no label for {len(missing)} of {len(things)} things ({shown}); "
+            "add them to the table, or take them away"
+        )
+    _check_forms(path, things, used)
+    return np.array([known[form] for form in used if form is not None])
 
 
-def _lookup(known: dict[str, str], thing: Thing) -> str | None:
-    name = Path(thing.name)
-    for form in (thing.name, name.name, name.stem, name.with_suffix("").as_posix()):
-        if known.get(form):
-            return known[form]
-    return None
+def _told_once(path: Path, pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Labels by name; a name may come twice if it says the same."""
+    known: dict[str, str] = {}
+    for name, label in pairs:
+        if label and known.setdefault(name, label) != label:
+            raise ValueError(f"{path}: {name!r} is both {known[name]!r} and {label!r}; keep one of them")
+    return known
+
+
+def _form(known: dict[str, str], name: str) -> str | None:
+    """How the table calls a thing: by its path, its file name, or these without their ending."""
+    path = Path(name)
+    forms = (name, path.name, path.stem, path.with_suffix("").as_posix())
+    return next((form for form in forms if form in known), None)
+
+
+def _check_forms(path: Path, things: Sequence[Thing], used: list[str | None]) -> None:
+    """Complain if two things of different names answer to the same short one."""
+    first: dict[str | None, str] = {}
+    for thing, form in zip(things, used, strict=True):
+        if first.setdefault(form, thing.name) != thing.name:
+            raise ValueError(
+                f"{path}: {form!r} may mean {first[form]!r} or {thing.name!r}; give paths in the table"
+            )
 
 
 def _table(path: Path) -> list[list[str]]:
-    try:
-        text = decode(path.read_bytes())
-    except BadThing as error:
-        raise ValueError(f"{path}: {error}") from None
-    first = text.split("\n", 1)[0]
-    rows = list(csv.reader(io.StringIO(text), delimiter="\t" if "\t" in first else ","))
-    rows = [r for r in rows if any(cell.strip() for cell in r)]
+    rows = [r for r in table_rows(path) if any(cell.strip() for cell in r)]
     if not rows:
         raise ValueError(f"{path}: expected a table, found an empty file")
     return rows

@@ -1,7 +1,5 @@
 """Molecules as bags of conformers: the shapes that a molecule can take, one instance each."""
 
-import csv
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +14,9 @@ from skmil.sources._descriptors import (
     parse_block,
     parse_smiles,
 )
-from skmil.sources._reading import decode
+from skmil.sources._reading import decode, file_text, table_rows
 from skmil.sources.base import BagSource, Extract
 from skmil.sources.things import BadThing, Thing
-
-SUFFIXES = (".sdf", ".sd", ".mol")
 
 
 class MoleculeBags(BagSource):
@@ -89,6 +85,7 @@ class MoleculeBags(BagSource):
     'MMFF94s'
     """
 
+    _suffixes = (".sdf", ".sd", ".mol")
     _parameter_constraints: dict = {
         **BagSource._parameter_constraints,
         "conformers": [one_of("generate", "given")],
@@ -129,11 +126,6 @@ class MoleculeBags(BagSource):
 
     def _check(self):
         rdkit()
-
-    def _is_path(self, x):
-        if isinstance(x, PathLike):
-            return True
-        return isinstance(x, str) and "\n" not in x and x.lower().endswith(SUFFIXES)
 
     def _name(self, content):
         """The title of an RDKit molecule or of a MOL block, or a SMILES itself."""
@@ -189,7 +181,7 @@ def read_sdf(path) -> list[Thing]:
     -------
     list of Thing, whose content is the text of the records
     """
-    text = decode(Path(path).read_bytes())
+    text = file_text(path)
     records = [r for r in _records(text) if r.strip()]
     if not records:
         raise ValueError(f"{path}: no record; an SDF ends each with a line $$$$")
@@ -217,7 +209,7 @@ def read_smiles(path, column=None, name=None, label=None) -> tuple[list[Thing], 
     Parameters
     ----------
     path : str or Path
-        ``.csv``, ``.tsv`` with a header; ``.smi`` without one, SMILES and name divided by space.
+        ``.csv``, ``.tsv`` with a header; ``.smi``: SMILES and name divided by space, comments after #.
     column, name, label : str, optional
         Columns of the SMILES (by default the one called "smiles"), of names and of labels.
 
@@ -227,11 +219,11 @@ def read_smiles(path, column=None, name=None, label=None) -> tuple[list[Thing], 
     labels : array of str, or None where no column was named
     """
     path = Path(path)
-    lines = decode(path.read_bytes()).splitlines()
     if path.suffix.lower() in (".smi", ".smiles"):
-        rows = [line.split(None, 1) for line in lines if line.strip()]
+        rows = [line.split(None, 1) for line in file_text(path).splitlines() if line.strip()]
+        rows = [r for r in rows if not r[0].startswith(("#", "//")) and r[0].lower() != "smiles"]
         return [Thing(r[0], r[1].strip() if len(r) > 1 else r[0]) for r in rows], None
-    table = list(csv.reader(lines, delimiter="\t" if path.suffix.lower() == ".tsv" else ","))
+    table = table_rows(path)
     header, rows = (table[0], [r for r in table[1:] if r]) if table else ([], [])
     at = _column(path, header, column, ("smiles", "canonical_smiles", "structure"))
     by = None if name is None else _column(path, header, name, ())

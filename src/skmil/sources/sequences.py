@@ -2,19 +2,15 @@
 
 import re
 from io import StringIO
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
 from skmil._parameters import NOT_NEGATIVE, one_of, whole
-from skmil.sources._reading import decode
+from skmil.sources._reading import decode, file_text
 from skmil.sources._residues import AMINO_ACIDS, SCALES, residues, smooth, table
 from skmil.sources.base import BagSource, Extract
 from skmil.sources.parts import Residues
 from skmil.sources.things import BadThing, Thing
-
-SUFFIXES = (".fasta", ".fa", ".faa", ".fas", ".mfa", ".pep", ".seq")
 
 
 class SequenceBags(BagSource):
@@ -86,6 +82,7 @@ class SequenceBags(BagSource):
     array([-2., -1.,  0.,  1.,  2.,  3.,  4.])
     """
 
+    _suffixes = (".fasta", ".fa", ".faa", ".fas", ".mfa", ".pep", ".seq")
     _parameter_constraints: dict = {
         **BagSource._parameter_constraints,
         "indices": ["array-like", dict, None],
@@ -140,11 +137,6 @@ class SequenceBags(BagSource):
         for name, scale in chosen.items() if isinstance(chosen, dict) else ():
             named[str(name)] = _scale(name, scale)
         return named
-
-    def _is_path(self, x):
-        if isinstance(x, PathLike):
-            return True
-        return isinstance(x, str) and "\n" not in x and x.lower().endswith(SUFFIXES)
 
     def _name(self, content):
         """The identifier of a record."""
@@ -201,7 +193,7 @@ def read_fasta(path) -> list[Thing]:
     -------
     list of Thing, whose content is the sequence as a string
     """
-    records = _records(decode(Path(path).read_bytes()))
+    records = _records(file_text(path))
     if not records:
         raise ValueError(f"{path}: no sequence; a record of FASTA begins with a line '>identifier'")
     names = [

@@ -1,6 +1,5 @@
 """Texts as bags of passages, as Andrews, Tsochantaridis & Hofmann (NIPS 2003) made them of abstracts."""
 
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from skmil.sources.base import BagSource, Extract
 from skmil.sources.parts import Spans
 from skmil.sources.things import BadThing
 
+LONGEST_PATH = 1000  # characters
 LONGEST_NAME = 60  # characters of a feature's name: an array of names is as wide as its longest
 
 
@@ -71,6 +71,7 @@ class TextBags(BagSource):
     [[0, 14], [8, 22]]
     """
 
+    _suffixes = TEXT_SUFFIXES
     _parameter_constraints: dict = {
         **BagSource._parameter_constraints,
         "unit": [one_of(*UNITS)],
@@ -123,17 +124,15 @@ class TextBags(BagSource):
         return size, overlap if self.overlap is None else self.overlap
 
     def _is_path(self, x):
-        if isinstance(x, PathLike):
-            return True
-        short = isinstance(x, str) and len(x) < 1000 and "\n" not in x
-        return short and x.lower().endswith(TEXT_SUFFIXES)
+        # A text may be long; the case of all its letters need not be looked at to see that it is no path.
+        return not (isinstance(x, str) and len(x) >= LONGEST_PATH) and super()._is_path(x)
 
     def _extract(self, content, thing):
         text = self._text(content, thing)
         spans = passages(text, self.unit, *self._sizes())
         if not spans:
             raise BadThing("it holds no words")
-        return Extract([text[a:b] for a, b in spans], Spans(text, np.array(spans)))
+        return Extract([text[a:b] for a, b in spans], lambda: Spans(text, np.array(spans)))
 
     def _text(self, content, thing) -> str:
         if isinstance(content, bytes):
@@ -162,7 +161,9 @@ class TextBags(BagSource):
         return TfidfVectorizer() if self.vectorizer is None else clone(self.vectorizer)
 
     def _feature_names(self):
-        names = list(self.vectorizer_.get_feature_names_out())
+        names = self.vectorizer_.get_feature_names_out()
+        if max(map(len, names), default=0) <= LONGEST_NAME:
+            return names
         return [n if len(n) <= LONGEST_NAME else f"{n[:40]}… ({k})" for k, n in enumerate(names)]
 
     def _key(self, content, thing, recipe):

@@ -42,17 +42,18 @@ class SourceError(ValueError):
     """Some things gave no bags; ``failures`` lists all of them."""
 
     def __init__(self, failures: Sequence[Failure], total: int, remedy: str):
-        self.failures = list(failures)
-        super().__init__(f"{_count(len(failures), total)}; {remedy}\n{listed(failures)}")
+        self.failures, self.total = list(failures), total
+        super().__init__(f"{counted(len(failures), total)}; {remedy}\n{listed(failures)}")
 
 
-def listed(failures: Sequence[Failure]) -> str:
-    """One line per failure."""
-    more = len(failures) - _SHOWN
-    return "\n".join([str(f) for f in failures[:_SHOWN]] + [f"and {more} more"] * (more > 0))
+def listed(failures: Sequence[Failure], shown: int = _SHOWN, between: str = "\n") -> str:
+    """The first failures, and how many more there are."""
+    more = len(failures) - shown
+    return between.join([str(f) for f in failures[:shown]] + [f"and {more} more"] * (more > 0))
 
 
-def _count(failed: int, total: int) -> str:
+def counted(failed: int, total: int) -> str:
+    """How many things failed."""
     return f"{failed} of {total} thing{'s' * (total != 1)} could not be turned into bags"
 
 

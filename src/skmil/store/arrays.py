@@ -175,3 +175,9 @@ def write_file(file: Path, data) -> None:
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(file)  # a full disk says where
         raise
+
+
+def remove_torn(folder: Path) -> None:
+    """Remove what a killed process left of files that it was writing."""
+    for file in folder.rglob(".*.tmp"):
+        file.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from skmil._checks import check_names
 from skmil._schema import check_lengths
 from skmil._version import __version__
 from skmil.bags import Bags, as_bags
-from skmil.store.arrays import ArrayWriter, import_zarr
+from skmil.store.arrays import ArrayWriter, import_zarr, remove_torn
 from skmil.store.reading import FORMAT, BagStore
 
 SECONDS = 5.0  # work that a killed writer may lose
@@ -192,6 +192,7 @@ class BagWriter:
             "n_values": int(sum(values)),
             "fingerprint": hashlib.sha256("".join(map(str, digests + ids)).encode()).hexdigest()[:16],
         }
+        remove_torn(self.part)
         os.remove(self.part / "journal.jsonl")
         os.rename(self.part, self.path)
 

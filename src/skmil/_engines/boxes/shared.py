@@ -287,3 +287,14 @@ def _min_sums(counts, weights):
             first[i, j] = first[j, i] = one
             second[i, j] = second[j, i] = two
     return first, second
+
+
+@njit
+def smaller_sums(a, b, weights):
+    """Sum over the boxes k of weights[k] min(a[k, i], b[k, j]), for all pairs of bags i, j."""
+    out = np.zeros((b.shape[1], a.shape[1]))
+    for j in range(len(out)):
+        for k in range(len(weights)):
+            for i in range(a.shape[1]):
+                out[j, i] += weights[k] * min(a[k, i], b[k, j])
+    return out.T

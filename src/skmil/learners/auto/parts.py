@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.isolation import inner
 from skmil._moments import nonzero
+from skmil._product import product
 from skmil.bags import Bags
 from skmil.embeddings import (
     BoxEmbedding,
@@ -111,7 +112,7 @@ class EmbeddingKernel(BagKernel):
     def _kernel(self, a, b) -> np.ndarray:
         if hasattr(a, "toarray"):
             return inner(a, b)
-        products = a @ b.T
+        products = product(a, b)
         if self.linear_:
             return products
         return np.exp(-self.gamma_ * np.maximum(_squares(a)[:, None] + _squares(b) - 2 * products, 0))

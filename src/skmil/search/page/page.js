@@ -157,6 +157,7 @@ function count() {
   else if (by && !shown.learned) told += `${by} is still learning; ranked by similarity until then.`;
   else if (by && !shown.done) told += `${by} is at work; what it has not scored yet is ranked by similarity.`;
   else if (by) told += `Ranked by ${by}.`;
+  else if (c.wanted && c.not_wanted) told += "Enter ranks by what they teach.";
   else if (c.wanted || c.not_wanted) told += `Ranked by similarity; mark some as ${c.wanted ? "not " : ""}wanted to learn.`;
   else told += "Mark some things as wanted.";
   if (at("count").textContent !== told) at("count").textContent = told;

@@ -1,0 +1,63 @@
+"""Products of tables in which the bits of an entry depend on its two rows alone.
+
+What BLAS gives for an entry depends, in its last bits, on the shape of the product: rows that are left over
+at an edge go another way than the others. Here it only sees blocks of whole units, filled up with zeros,
+and never a table times itself, for which it has an algorithm of its own. So a Gram matrix has the same bits
+in one piece and by tiles of any size.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from skmil._threads import one_blas_thread, slices
+
+ROWS, COLUMNS = 256, 512  # a block of the result stays in the second-level cache
+UNIT, LEAST = (
+    16,
+    (32, 64),
+)  # rows that BLAS computes at a time; rows and columns below which it counts as small
+
+
+def product(X, Y) -> np.ndarray:
+    """X Y^T as a dense array."""
+    out = np.empty((X.shape[0], Y.shape[0]))
+    with one_blas_thread():
+        for r in slices(X.shape[0], ROWS):
+            for c in slices(Y.shape[0], COLUMNS):
+                out[r, c] = filled_product(X[r], Y[c])[: r.stop - r.start, : c.stop - c.start]
+    return out
+
+
+def filled_product(X, Y, buffer=None) -> np.ndarray:
+    """X Y^T of a block, which may have further rows and columns of zeros; on one thread of BLAS.
+
+    A ``buffer`` of ``room(rows)`` numbers takes the result: to ask the system for memory for each block
+    takes as long as the block, in the workers of Dask above all, which give all memory back at once.
+    """
+    if sparse.issparse(X) or sparse.issparse(Y):
+        G = X @ Y.T
+        return G.toarray() if sparse.issparse(G) else G
+    X, Y = _filled(X, LEAST[0]), _filled(Y, LEAST[1])
+    X, shape = X.copy() if np.may_share_memory(X, Y) else X, (len(X), len(Y))
+    return np.matmul(X, Y.T, out=None if buffer is None else buffer[: shape[0] * shape[1]].reshape(shape))
+
+
+def room(rows: int) -> int:
+    """Numbers of a product of so many rows with at most ``COLUMNS``, filled up."""
+    return max(rows + UNIT, LEAST[0]) * COLUMNS
+
+
+def row_squares(X) -> np.ndarray:
+    """Diagonal of ``product(X, X)``, with its bits."""
+    return np.concatenate([product(X[s], X[s]).diagonal() for s in slices(len(X), LEAST[0])])
+
+
+def _filled(X, least: int) -> np.ndarray:
+    """Rows of zeros below, up to a whole number of units."""
+    n = len(X)
+    size = max(n + -n % UNIT, least)
+    if n == size:
+        return X
+    out = np.empty((size, X.shape[1]))
+    out[:n], out[n:] = X, 0.0
+    return out
