@@ -21,7 +21,7 @@ ARFF = "@relation r\n@attribute id {a,b}\n@attribute bag relational\n@attribute 
         ("x.csv", "bag,label,f1\na,1,2\nb,0,x\n", "line 3: expected a number in column 'f1', found 'x'"),
         ("x.csv", "bag,label,f1\na,1,\n", "line 2: expected a number in column 'f1', found ''"),
         ("x.csv", "bag,label,f1\na,1,1_0\n", "line 2: expected a number in column 'f1', found '1_0'"),
-        ("x.csv", "bag,label,f1\na,1,nan\n", "line 2: expected finite numbers"),
+        ("x.csv", "bag,label,f1\na,1,nan\n", "line 2: expected a finite number in column 'f1'"),
         ("x.csv", "bag,label,f1\na,1,2\na,0,3\n", "line 3: expected the label 1 of bag 'a', found 0"),
         ("x.csv", "bag,label,f1\na,1,2\nb,,3\n", "line 3: expected a label, found ''"),
         ("x.csv", "bag,label,f1\n,1,2\n", "line 2: expected a bag id, found an empty field"),

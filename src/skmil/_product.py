@@ -12,10 +12,8 @@ from scipy import sparse
 from skmil._threads import one_blas_thread, slices
 
 ROWS, COLUMNS = 256, 512  # a block of the result stays in the second-level cache
-UNIT, LEAST = (
-    16,
-    (32, 64),
-)  # rows that BLAS computes at a time; rows and columns below which it counts as small
+UNIT = 16  # rows that BLAS computes at a time
+LEAST = (32, 64)  # rows and columns below which it takes a product for small, and computes it otherwise
 
 
 def product(X, Y) -> np.ndarray:
@@ -26,6 +24,15 @@ def product(X, Y) -> np.ndarray:
             for c in slices(Y.shape[0], COLUMNS):
                 out[r, c] = filled_product(X[r], Y[c])[: r.stop - r.start, : c.stop - c.start]
     return out
+
+
+def mirrored(K: np.ndarray) -> np.ndarray:
+    """K with its upper triangle below the diagonal as well, block by block in place."""
+    for r in slices(len(K), ROWS):
+        K[r.stop :, r] = K[r, r.stop :].T
+        upper = K[r, r]
+        upper[...] = np.triu(upper) + np.triu(upper, 1).T
+    return K
 
 
 def filled_product(X, Y, buffer=None) -> np.ndarray:

@@ -10,7 +10,7 @@ from skmil._lazy import groups
 from skmil._memo import once
 from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
-from skmil._product import product
+from skmil._product import mirrored, product
 from skmil._random import random_key
 from skmil._threads import map_blocks, n_threads, slices
 from skmil.bags import Bags
@@ -157,18 +157,23 @@ def blocks(bags: Bags) -> list[Bags]:
 def inner(P, Q) -> np.ndarray:
     """All inner products of rows; those of a row that fills many cells by dense blocks of columns."""
     many = np.diff(P.indptr) >= 0.05 * P.shape[1]
-    K, few, columns = np.zeros((P.shape[0], Q.shape[0])), np.flatnonzero(~many), Q.T.tocsr()
-    for s in slices(len(few), 256):
-        K[few[s]] = (P[few[s]] @ columns).toarray()
-    if many.any():
-        K[many] = _dense_inner(P[many].tocsc(), Q.tocsc())
-    return np.triu(K) + np.triu(K, 1).T if P is Q else K
+    if many.all():
+        K = _dense_inner(P.tocsc(), Q.tocsc())
+    else:
+        K, few, columns = np.zeros((P.shape[0], Q.shape[0])), np.flatnonzero(~many), Q.T.tocsr()
+        for s in slices(len(few), 256):
+            K[few[s]] = (P[few[s]] @ columns).toarray()
+        if many.any():
+            K[many] = _dense_inner(P[many].tocsc(), Q.tocsc())
+    return mirrored(K) if P is Q else K
 
 
 def _dense_inner(A, B) -> np.ndarray:
-    K, parts = np.zeros((A.shape[0], B.shape[0])), slices(A.shape[1], 8192)
-    for some in slices(len(parts), n_threads()):  # no more products at a time than are computed together
-        for part in map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), parts[some]):
+    parts = slices(A.shape[1], 8192)
+    K = product(A[:, parts[0]].toarray(), B[:, parts[0]].toarray())
+    for some in slices(len(parts) - 1, n_threads()):  # as many as are computed together
+        rest = [parts[1 + k] for k in range(some.start, some.stop)]
+        for part in map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), rest):
             K += part
     return K
 

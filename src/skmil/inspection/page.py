@@ -129,7 +129,7 @@ def _views(rows: Sequence[dict]) -> Element | None:
         for row in rows
     ]
     table = h("table", h("thead", head), h("tbody", *body))
-    return h("article", h("h2", "What the model looked at"), table)
+    return h("section", h("h2", "What the model looked at"), table)
 
 
 def _shades() -> list[str]:
