@@ -161,6 +161,22 @@ def test_area_under_the_mean_curve_is_the_mean_auc(musk):
         assert auc(np.linspace(0, 1, 2001), curve) == pytest.approx(s.mean("auc"), abs=0.01)
 
 
+def test_roc_curves_are_those_of_the_positive_class(musk):
+    names = {0: "active", 1: "inactive"}
+    named = [
+        replace(
+            r,
+            classes=("active", "inactive"),
+            outputs=r.outputs | {"true": [names[int(t == r.classes[1])] for t in r.outputs["true"]]},
+        )
+        for r in musk
+    ]
+    assert "false positives for class active," in to_html(named)
+    for s in sections(named)[0].summaries:
+        area = auc(np.linspace(0, 1, 2001), mean_roc(s, n=2001))
+        assert area == pytest.approx(s.mean("auc"), abs=0.01)
+
+
 def test_a_fold_run_twice_counts_once_and_the_best_method_comes_first(musk):
     again = [replace(musk[0], scores=musk[0].scores | {"accuracy": 0.0})]
     (section,) = sections(musk + again)

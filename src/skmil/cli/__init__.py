@@ -1,5 +1,6 @@
 """The command line: ``skmil bench|methods|data|convert|gram|fit|predict|explain|show|search``."""
 
+import atexit
 import os
 import sys
 import warnings
@@ -47,7 +48,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(f"the command line needs {error.name}; install it with: pip install 'skmil[cli]'")
     except KeyboardInterrupt:  # while what the verbs need is loaded
         return _say("interrupted", INTERRUPTED)
-    return run_app(app, argv, "skmil")
+    code = run_app(app, argv, "skmil")
+    if code == INTERRUPTED and argv is None:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> None:
+    """End the process now: work left behind in threads would hold it up, or abort it at its end."""
+    atexit._run_exitfuncs()  # workers and folders for a while are put away
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def new_app():
@@ -82,7 +94,9 @@ def run_app(app, argv: Sequence[str] | None, name: str) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            return app(args=argv, prog_name=name, standalone_mode=False) or 0
+            code = app(args=argv, prog_name=name, standalone_mode=False) or 0
+        # typer may make this code of Ctrl-C, without a word
+        return _say("interrupted", INTERRUPTED) if code == INTERRUPTED else code
     except Interrupted as error:
         return _say(str(error), INTERRUPTED)
     except KeyboardInterrupt:

@@ -110,7 +110,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _others(section: Section) -> str:
     """How many methods differ from the first."""
-    best, others = section.summaries[0], section.summaries[1:]
+    best, others = section.summaries[0], [s for s in section.summaries if not is_best(section, s)]
     worse = sum(significant(corrected_ttest(best, s, section.score)[1]) for s in others)
     told = f"{worse} of {len(others)} other methods {'is' if worse == 1 else 'are'} significantly worse"
     told = told if worse else "no other method differs significantly"

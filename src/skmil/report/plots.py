@@ -14,6 +14,7 @@ from html import escape
 import numpy as np
 from sklearn.metrics import roc_curve
 
+from skmil.learners.base import positive_class
 from skmil.report.summary import Section, Summary
 from skmil.report.text import WORDS, seconds
 
@@ -138,9 +139,10 @@ def panels(section: Section, prefix: str) -> tuple[str, str, str]:
         heading, caption = "Predictions", "Each dot is a bag: true value across, prediction upwards."
         return heading, caption, _grid(section, _scatter, "r2")
     if section.binary:
-        heading = "ROC curves"
+        heading, classes = "ROC curves", section.first.classes
+        of = classes[positive_class(classes)]
         caption = (
-            f"Rate of true positives over rate of false positives for class {section.first.classes[1]}, "
+            f"Rate of true positives over rate of false positives for class {of}, "
             "averaged over folds, so that the area is the AUC of the table. Grey: all other methods."
         )
         return heading, caption, _roc_panels(section, prefix)
@@ -169,8 +171,10 @@ def mean_roc(summary: Summary, n: int = 101) -> np.ndarray | None:
     curves = []
     for r in summary.records:
         if r.scores.get("auc") is not None:
-            positive = [t == r.classes[1] for t in r.outputs["true"]]
-            fpr, tpr, _ = roc_curve(positive, r.outputs["decision"], drop_intermediate=False)
+            chosen = positive_class(r.classes)
+            positive = [t == r.classes[chosen] for t in r.outputs["true"]]
+            decision = np.asarray(r.outputs["decision"]) * (1 if chosen == 1 else -1)
+            fpr, tpr, _ = roc_curve(positive, decision, drop_intermediate=False)
             curves.append(np.interp(at, fpr, tpr))
     return np.mean(curves, axis=0) if curves else None
 
