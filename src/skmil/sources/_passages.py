@@ -12,6 +12,7 @@ UNITS = {"words": (50, 25), "sentences": (1, 0), "paragraphs": (1, 0)}  # size a
 # Chinese characters and Japanese kana stand without spaces: each counts as a word.
 IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 WORD = rf"(?:[{IDEOGRAPH}]|[^\s{IDEOGRAPH}]++)"
+OTHER_SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f"  # of ASCII, besides the space itself
 PARAGRAPH_END = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 SENTENCE_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+(?=\s+[\"'“‘«(\[]*[^\sa-z])|[。！？]++[」』”’）]*+")
 ABBREVIATION = re.compile(
@@ -49,9 +50,12 @@ def passages(text: str, unit: str = "words", size: int = 50, overlap: int = 25) 
     block = gcd(size, size - overlap)
     blocks = _blocks(text, unit, block)
     per_passage, step, n = size // block, (size - overlap) // block, len(blocks)
+    whole = zip(blocks[::step], blocks[per_passage - 1 :: step], strict=False)
+    spans = [(first[0], last[1]) for first, last in whole]
     # A passage is the last one as soon as it reaches the end of the text.
-    first = range(0, max(n - per_passage, 0) + step, step) if n else range(0)
-    return [(blocks[i][0], blocks[min(i + per_passage, n) - 1][1]) for i in first]
+    if n and (not spans or spans[-1][1] < blocks[-1][1]):
+        spans.append((blocks[len(spans) * step][0], blocks[-1][1]))
+    return spans
 
 
 def _blocks(text: str, unit: str, block: int) -> list[Span]:
@@ -63,10 +67,10 @@ def _blocks(text: str, unit: str, block: int) -> list[Span]:
 
 
 def _word_and_space(text: str) -> tuple[str, str]:
-    """Patterns of a word and of a space; the printable characters of ASCII hold but one space."""
+    """Patterns of a word and of a space, the cheapest that are right for the text."""
     if not text.isascii():
         return WORD, r"\s"
-    return ("[^ ]++", " ") if text.isprintable() else (r"\S++", r"\s")
+    return (r"\S++", r"\s") if any(map(text.__contains__, OTHER_SPACES)) else ("[^ ]++", " ")
 
 
 @cache
