@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -138,10 +139,10 @@ class Tiles:
         return [k for k in range(len(self.places)) if not all(f.exists() for f in self.files(k))]
 
     def files(self, k: int) -> list[Path]:
-        """The chunks that hold a tile: a symmetric matrix has most tiles twice."""
+        """The chunks that hold a tile and, where a symmetric matrix has it twice, its transpose."""
         i, j = self.places[k]
-        both = {(i, j), (j, i)} if self.symmetric else {(i, j)}
-        return [self.path / "c" / str(a) / str(b) for a, b in sorted(both)]
+        both = [(i, j), (j, i)] if self.symmetric and i != j else [(i, j)]
+        return [self.path / "c" / str(a) / str(b) for a, b in both]
 
     def compute(self, k: int) -> np.ndarray:
         """The numbers of a tile."""
@@ -151,27 +152,31 @@ class Tiles:
         return self.kernel(P, Q).astype(self.dtype, copy=False)
 
     def write(self, k: int, K: np.ndarray) -> None:
-        """Put a tile in its place; a chunk is as large as all others, filled up with zeros."""
-        i, j = self.places[k]
-        for a, b, values in [(i, j, K)] + ([(j, i, K.T)] if self.symmetric and i != j else []):
-            chunk = np.zeros((self.tile, self.tile), self.dtype)
-            chunk[: values.shape[0], : values.shape[1]] = values
-            write_file(self.path / "c" / str(a) / str(b), chunk.data.cast("B"))
+        """Put a tile in its place, on both sides of the diagonal at once: each waits for the disk."""
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(self._write, self.files(k), (K, K.T)))
+
+    def _write(self, file: Path, values: np.ndarray) -> None:
+        """A chunk is as large as all others, filled up with zeros."""
+        chunk = np.zeros((self.tile, self.tile), self.dtype)
+        chunk[: values.shape[0], : values.shape[1]] = values
+        write_file(file, chunk.data.cast("B"))
 
     def __getstate__(self):
         return vars(self) | {"_kept": {}}
 
     def _bags(self, side: int, k: int) -> Bags:
-        """The bags of a row or column of tiles; the last two are kept."""
-        if (side, k) not in self._kept:
+        """The bags of a row or column of tiles; the two that were asked for last are kept."""
+        part = self._kept.pop((side, k), None)
+        if part is None:
             while len(self._kept) > 1:
                 del self._kept[next(iter(self._kept))]
             X, cuts = (self.B, self.columns) if side else (self.A, self.rows)
             part = X[cuts[k]]
             part = part if isinstance(part, Bags) else part.load(2**62)
             part.origin = self.origins[side]
-            self._kept[side, k] = part
-        return self._kept[side, k]
+        self._kept[side, k] = part
+        return part
 
 
 def _tile(tiles: Tiles, k: int):
