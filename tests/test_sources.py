@@ -1,5 +1,7 @@
 """What all sources share, tried on one that counts the letters of words."""
 
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -287,3 +289,26 @@ def test_what_the_disk_does_not_take_is_said_and_read_again(tmp_path):
         cache.put("a", b"1")
     assert cache.get("a") is None
     cache.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_heard_though_a_library_takes_it_in_a_thread():
+    code = """
+import ctypes, os, signal, threading, time
+from skmil.sources.pool import ordered
+
+def greedy(_):
+    ctypes.CDLL(None).signal(signal.SIGINT, ctypes.c_void_p(1))  # ignored, and Python does not know
+    time.sleep(30)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    list(ordered(greedy, range(4), 2))
+except KeyboardInterrupt:
+    print("heard", time.monotonic() - start < 10, flush=True)
+    os._exit(0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["heard", "True"], done.stderr
