@@ -49,7 +49,7 @@ def _result(future: Future[R]) -> R:
 
 
 def _hear_interrupts() -> None:
-    """Put Python's handler of Ctrl-C back: RDKit has its own while it embeds, and two threads may leave it."""
+    """Put Python's handler of Ctrl-C back: RDKit has its own, and threads may leave it behind."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)
