@@ -78,6 +78,15 @@ def test_the_cosine_of_an_aligned_pair_is_taken_in_its_coordinates(tracks, kind)
     assert kind == "or" or K.max() <= 1 + 1e-12  # k_or is no inner product
 
 
+@pytest.mark.parametrize("kind", ["and", "or", "and/or", "min"])
+def test_the_diagonal_of_cosines_is_that_of_the_matrix_whatever_the_aligner(tracks, kind):
+    """An aligner may move a bag against itself: then its cosine with itself is not 1."""
+    k = BoxKernel(kind, "exact", grid=BagGrid(), align=lambda P, Q: (P, Q + [1.0, 0.0]))
+    N = Normalized(k).fit(tracks)
+    assert_allclose(N.diag(tracks), N(tracks).diagonal(), rtol=1e-12)
+    assert (N.diag(tracks) != 1).all()
+
+
 def test_an_aligner_whose_arrays_do_not_match_is_refused(tracks):
     k = BoxKernel(align=lambda P, Q: (P, Q[:, :1]))
     with pytest.raises(ValueError, match="same number of coordinates"):
@@ -98,6 +107,8 @@ def test_cosines_do_not_underflow():
     assert K[3, 4] > 1e-100
     assert_allclose(Normalized(Power(k, 0.1)).fit(X)(X), K**0.1, rtol=1e-9)
     assert_allclose(Normalized(k * k).fit(X)(X), K * K, rtol=1e-9)
+    for inner in (k, Power(k, 0.1), k * k):
+        assert_array_equal(Normalized(inner).fit(X).diag(X), np.ones(len(X)))
 
 
 def test_shared_boxes_that_hold_a_bag_or_none_have_cosines():
@@ -137,6 +148,19 @@ class TestCoverage:
             logs = count_coverage(T, *where, np.array(codes), 0.5, delta, k.key_)[0]
             assert found[i, j] == (min(0.0, logs[0] - logs[1]) if kind == "and/or" else logs[0])
 
+    @pytest.mark.parametrize("kind", ["and", "or", "and/or", "min"])
+    @pytest.mark.parametrize("method", ["coverage", "plain coverage"])
+    def test_an_entry_is_the_same_wherever_it_is_asked_for(self, method, kind):
+        if (method, kind) == ("plain coverage", "min"):
+            return
+        rng = np.random.default_rng(3)
+        X = Bags.from_list([rng.integers(0, 9, (m, 2)).astype(float) for m in (2, 3, 4)])
+        k = BoxKernel(kind, method=method, epsilon=0.5, random_state=0).fit(X)
+        K = k(X)
+        assert_array_equal(k(X, X[:2]), K[:, :2])  # a bag and a copy of it are one bag
+        assert_array_equal(k.diag(X), K.diagonal())
+        assert_allclose(Normalized(k).fit(X)(X).diagonal(), 1.0)
+
     @pytest.mark.parametrize(("code", "kind"), [(AND, "and"), (OR, "or")])
     def test_theorem_5(self, code, kind):
         rng = np.random.default_rng(5)
@@ -172,6 +196,11 @@ def test_the_ratio_is_positive_semidefinite():
     assert np.linalg.eigvalsh(K).min() > -1e-12
 
 
+def rows_of(d: int, n: int) -> list:
+    """Bags of two points in the middle of d features."""
+    return list(np.random.default_rng(0).random((n, 2, d)))
+
+
 class TestDominance:
     def test_the_measured_power_makes_the_median_cosine_one_in_ten(self):
         X = load_musk1().data[::3]
@@ -191,6 +220,9 @@ class TestDominance:
         model = BagSVC(BoxKernel(epsilon=0.5, random_state=0), C=1e10)
         with pytest.warns(UserWarning, match=r"similar only to itself.*power='auto'"):
             model.fit(X[::4], y[::4])
+        far = Bags.from_list([*rows_of(300, 8), np.zeros((1, 300)), np.ones((1, 300))])
+        with pytest.warns(UserWarning, match="similar only to itself"):  # k(P, P) of a corner underflows
+            BagSVC(BoxKernel(epsilon=0.5, random_state=0), C=1e10).fit(far, [0, 1] * 5)
         tamed = BagSVC(BoxKernel(epsilon=0.5, power="auto", random_state=0), C=1e10)
         assert tamed.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.7
 

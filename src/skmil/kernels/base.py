@@ -101,6 +101,10 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         a = K.diagonal() if A is B else self._diag(A)
         return cosine(K, a, a if A is B else self._diag(B))
 
+    def _self_cosine(self, A: Bags) -> np.ndarray:
+        """The diagonal of ``_cosine``: 0 for a bag without a direction, 1 for any other."""
+        return (self._diag(A) > 0).astype(float)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -189,6 +193,9 @@ class Product(_Derived):
     def _cosine(self, A, B):
         return self._part("left")._cosine(A, B) * self._part("right")._cosine(A, B)
 
+    def _self_cosine(self, A):
+        return self._part("left")._self_cosine(A) * self._part("right")._self_cosine(A)
+
 
 class Normalized(_Derived):
     r"""Cosine in feature space: :math:`k(P, Q) / \sqrt{k(P, P)\, k(Q, Q)}`.
@@ -213,7 +220,7 @@ class Normalized(_Derived):
         return self._part("kernel")._cosine(A, B)
 
     def _diag(self, A):
-        return (self._part("kernel")._diag(A) > 0).astype(float)
+        return self._part("kernel")._self_cosine(A)
 
 
 class Power(_Derived):
@@ -236,6 +243,9 @@ class Power(_Derived):
 
     def _cosine(self, A, B):
         return self._raised(self._part("kernel")._cosine(A, B))
+
+    def _self_cosine(self, A):
+        return self._raised(self._part("kernel")._self_cosine(A))
 
     def _raised(self, K) -> np.ndarray:
         for s in slices(len(K), BLOCK):  # in place, block by block

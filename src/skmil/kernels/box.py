@@ -12,7 +12,7 @@ from sklearn.base import clone
 from skmil import _state as state
 from skmil._engines.boxes import shared
 from skmil._engines.boxes.aligned import aligned_diagonal, aligned_logs
-from skmil._engines.boxes.counter import KINDS, Counter, Plan, Report, log_grams
+from skmil._engines.boxes.counter import KINDS, LITERAL, Counter, Plan, Report, log_grams
 from skmil._engines.boxes.counting import count
 from skmil._engines.boxes.space import Space, Table
 from skmil._memo import once
@@ -243,6 +243,14 @@ class BoxKernel(BagKernel):
         self._note(report)
         return np.exp(ready.power_ * logs)
 
+    def _self_cosine(self, A):
+        """In logs too: a bag has a direction however few boxes hold it."""
+        ready, bags = self._ready(A, A), A.to_dense()
+        if self.align is None:
+            return np.isfinite(ready._self_logs(bags)).astype(float)
+        logs = aligned_diagonal(self.align, bags, self.kind, self.grid, ready._plan(), cosine=True)
+        return np.exp(ready.power_ * logs)
+
     def _log_cosines(self, A: Bags, B: Bags):
         if self.align is not None:
             A, B = _dense(A, B)
@@ -262,7 +270,7 @@ class BoxKernel(BagKernel):
             return aligned_diagonal(self.align, bags, self.kind, self.grid, self._plan())
         if self.method == "shared":
             return self._shared_diagonal(self._inside(bags))
-        if self.kind == "and/or":
+        if self.kind == "and/or" and self.method not in LITERAL:
             return np.zeros(len(bags))
         counter, i = Counter(self._table(bags), self._plan()), np.arange(len(bags))
         if self.kind != "min":

@@ -83,8 +83,9 @@ def warn_if_diagonal(K: np.ndarray) -> None:
     few = np.unique(np.linspace(0, len(K) - 1, min(len(K), PROBE)).astype(int))
     part = np.abs(K[np.ix_(few, few)])
     a = np.sqrt(part.diagonal())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part /= np.outer(a, a)
+    # A bag whose own value underflows is similar to nothing.
+    size = np.outer(a, a)
+    part = np.divide(part, size, out=np.zeros_like(part), where=size > 0)
     typical = np.median(part[~np.eye(len(part), dtype=bool)])
     if typical < SIMILAR:
         warnings.warn(

@@ -29,9 +29,9 @@ def aligned_logs(align, A: Bags, B: Bags, kinds, grid, plan: Plan, cosine: bool 
     return out, report
 
 
-def aligned_diagonal(align, A: Bags, kind: str, grid, plan: Plan) -> np.ndarray:
-    """Log k(P, P) of each bag, aligned with itself."""
-    pairs = (pair_logs(align, A[i], A[i], (kind,), grid, plan, False) for i in range(len(A)))
+def aligned_diagonal(align, A: Bags, kind: str, grid, plan: Plan, cosine: bool = False) -> np.ndarray:
+    """Log k(P, P) of each bag, aligned with itself; with ``cosine`` that of its cosine."""
+    pairs = (pair_logs(align, A[i], A[i], (kind,), grid, plan, cosine) for i in range(len(A)))
     return np.array([values[kind] for values, _ in pairs])
 
 

@@ -49,7 +49,7 @@ def _plain_count(T, i, j, kind, epsilon, delta, seed) -> float:
     p, q = (np.arange(T.offsets[b], T.offsets[b + 1]) for b in (i, j))
     key = np.uint64(mix(np.uint64(mix(seed, T.key[i])), T.key[j]))
     if kind == OR:
-        p, q = p if i == j else np.concatenate([p, q]), p[:0]
+        p, q = p if T.key[i] == T.key[j] else np.concatenate([p, q]), p[:0]
     return theorem_5(T.z, T.logz, p, q, plain_trials(len(p), len(q), epsilon, delta), key)
 
 
@@ -59,7 +59,7 @@ def _count(T, i, j, kind, epsilon, delta, seed) -> float:
     p, q = (np.arange(T.offsets[b], T.offsets[b + 1]) for b in (i, j))
     key = np.uint64(mix(np.uint64(mix(seed, T.key[i])), T.key[j]))
     if kind == OR:
-        p = p if i == j else np.concatenate([p, q])
+        p = p if T.key[i] == T.key[j] else np.concatenate([p, q])
         return table_4(T.z, T.logz, p, trials(len(p), 0, kind, epsilon, delta), key)
     S = trials(len(p), len(q), kind, epsilon, delta)
     return (table_5 if kind == MIN else table_3)(T.z, T.logz, p, q, S, key)
