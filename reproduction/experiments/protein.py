@@ -54,7 +54,7 @@ def _round(table, task: dict, number: int) -> tuple[float, float, float]:
 
 def drawn(draw: int) -> tuple[np.ndarray, np.ndarray]:
     """Twenty of the positives and 160 of the negatives: the paper does not say which."""
-    y = load_bags("protein_trx").target
+    y = _proteins().target
     rng = np.random.default_rng(draw)
     return rng.permutation(np.flatnonzero(y == 1))[:20], rng.permutation(np.flatnonzero(y == 0))[:160]
 
@@ -124,13 +124,10 @@ def _powers(table, method: str) -> list[dict]:
 
 def _predictor(table, task: dict, train: np.ndarray):
     """A function from numbers of bags to labels, learned from the bags ``train``."""
-    bunch = load_bags("protein_trx")
-    X, y = bunch.data, bunch.target
+    X, y = _proteins().data, _proteins().target
     method = task["method"]
     if "power" in task:
-        kind = skmil.method(method).kernel.kind
-        L = _aligned_logs(kind) if task.get("aligned") else _log_grams()[kind]
-        K = np.exp(task["power"] * (L - L.max()))
+        K = _kernel(method, task["power"], task.get("aligned", False))
         machine = SVC(kernel="precomputed", C=1e10, max_iter=10_000_000)
         machine.fit(K[np.ix_(train, train)], y[train])
         return lambda rows: machine.predict(K[np.ix_(rows, train)])
@@ -139,16 +136,29 @@ def _predictor(table, task: dict, train: np.ndarray):
 
 
 @cache
+def _proteins():
+    return load_bags("protein_trx")
+
+
+@cache
+def _kernel(method: str, power: float, aligned: bool) -> np.ndarray:
+    """The matrix of all bags, which serves every draw."""
+    kind = skmil.method(method).kernel.kind
+    L = _aligned_logs(kind) if aligned else _log_grams()[kind]
+    return np.exp(power * (L - L.max()))
+
+
+@cache
 def _log_grams() -> dict[str, np.ndarray]:
     """Log counts of all pairs of bags, on one grid over all of them: they know no labels."""
-    X = load_bags("protein_trx").data
+    X = _proteins().data
     return BoxKernel(grid=BagGrid(), random_state=0).fit(X).log_grams(X)
 
 
 @cache
 def _aligned_logs(kind: str) -> np.ndarray:
     """Log counts of all pairs of bags, each pair on a grid of its own after the best shift of positions."""
-    X = load_bags("protein_trx").data
+    X = _proteins().data
     return (
         BoxKernel(kind, align=ProfileAlignment(), grid=BagGrid(), epsilon=0.2, random_state=0)
         .fit(X)

@@ -13,8 +13,10 @@ from skmil.preprocessing import BagGrid
 
 def eigenvalue_tasks(table, data):
     """Each kernel, set and epsilon that the paper has a figure for, and each seed."""
+    # The proteins were cut into 100 steps before; the paper takes the numbers as they are.
+    grids = {"protein_trx": {"grid": "whole numbers"}}
     return [
-        {"data": p["data"], "kind": p["kind"], "epsilon": p["epsilon"], "seed": r}
+        {"data": p["data"], "kind": p["kind"], "epsilon": p["epsilon"], "seed": r, **grids.get(p["data"], {})}
         for p in table.published
         for r in range(table.settings["seeds"])
         if p["data"] in data
@@ -23,9 +25,9 @@ def eigenvalue_tasks(table, data):
 
 def eigenvalue_run(table, task):
     """Seconds per kernel value and share of negative eigenvalues of the whole Gram matrix."""
-    bags, grid = prepared(task["data"])
+    bags = prepared(task["data"])
     k = BoxKernel(
-        kind=task["kind"], epsilon=task["epsilon"], delta=0.01, grid=grid, random_state=task["seed"]
+        kind=task["kind"], epsilon=task["epsilon"], delta=0.01, grid=BagGrid(), random_state=task["seed"]
     )
     k.fit(bags)
     k(bags[:2])  # compile outside the clock
@@ -50,20 +52,18 @@ def eigenvalue_page(table, results, out):
     keys = ["data", "kind", "source"]
     return (
         "## Negative eigenvalues (%), every one counted, as in the paper\n\n"
-        + pivot(rows, keys, "epsilon", "negative")
+        + pivot(rows, keys, "epsilon", "negative", "{:.2f}")
         + "\n## Those that are more than rounding (%)\n\n"
-        + pivot(rows, keys, "epsilon", "beyond rounding")
+        + pivot(rows, keys, "epsilon", "beyond rounding", "{:.2f}")
         + "\n## Microseconds per kernel value\n\n"
         + pivot(rows, keys, "epsilon", "microseconds", "{:,.0f}")
     )
 
 
 def prepared(name: str):
-    """Bags and grid of a set, as the paper discretised them."""
+    """Bags of a set, to be rounded to whole numbers; those of the pictures are small, so times ten."""
     bags = load_bags(name).data
-    if name == "corel1000":
-        return bags[:900].with_instances(10 * bags[:900].instances[:, :5]), BagGrid()
-    return bags, BagGrid(levels=100) if name == "protein_trx" else BagGrid()
+    return bags[:900].with_instances(10 * bags[:900].instances[:, :5]) if name == "corel1000" else bags
 
 
 EXPERIMENTS = {
