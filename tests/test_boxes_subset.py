@@ -182,12 +182,40 @@ def test_boxes_of_a_sparse_machine_behind_a_scaler():
         box_concept(skmil.method("Simple-MI").fit(X, made.target))
 
 
+def _gains(concept, X) -> np.ndarray:
+    """What each bag gains by all boxes of a concept."""
+    hits = [
+        ((b[:, None] > concept.lower) & (b[:, None] < concept.upper)).all(axis=2).any(axis=0) for b in X
+    ]
+    return np.array(hits) @ concept.weight
+
+
+@pytest.mark.parametrize("steps", [("boxes", "unit", "svm"), ("boxes", "svm"), ("scale", "boxes", "svm")])
+def test_weights_of_boxes_add_up_to_the_decision_value(steps):
+    made = make_gmil(60, n_attraction=1, n_repulsion=1, random_state=2)
+    X = made.data.with_instances(made.data.instances * [100.0, 3.0] + [5.0, -2.0])
+    known = {**dict(skmil.method("Sparse boxes", n_boxes=200, C=10.0).steps), "scale": BagScaler()}
+    model = BagPipeline([(name, known[name]) for name in steps]).fit(X, made.target)
+    expected = _gains(box_concept(model, None), X) + model.named_steps["svm"].intercept_
+    assert np.ptp(expected) > 0
+    assert_allclose(model.decision_function(X), expected, atol=1e-9)
+
+
+def test_weights_of_boxes_add_up_to_the_sum_of_winnow():
+    made = make_gmil(60, n_attraction=1, n_repulsion=1, random_state=2)
+    model = BoxWinnow(300, random_state=0).fit(made.data, made.target)
+    total = np.exp(model.decision_function(made.data)) * model.theta
+    nothing = (model.size_ * np.exp(model.missed_)).sum()
+    assert_allclose(total, nothing + _gains(box_concept(model, None), made.data), rtol=1e-6)
+
+
 def test_boxes_can_be_drawn():
     made = make_gmil(60, n_attraction=1, n_repulsion=1, random_state=0)
     concept = box_concept(GMIL1(n_clusters=10, random_state=0).fit(made.data, made.target), 5)
     ax = plot_concept(concept, X=made.data, y=made.target)
     assert len(ax.patches) == 5 and ax.get_xlabel() == "x0"
     assert len(plot_concept(concept).patches) == 5
+    assert len(plot_concept(concept, X=list(made.data)).collections) == 2
 
 
 def test_pairs_of_features_come_alike():

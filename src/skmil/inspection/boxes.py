@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmil.bags import as_bags
 from skmil.embeddings.boxes import BoxEmbedding
 from skmil.inspection._axes import new_axes
 from skmil.learners.gmil import GMIL1
@@ -20,8 +21,9 @@ class BoxConcept:
     lower, upper : arrays (n_boxes, n_features)
         Corners in the units of the features; infinite where a box is free.
     weight : array (n_boxes,)
-        What a bag gains by an instance in the box: positive for attraction boxes, which it should hit,
-        negative for repulsion boxes, which it should miss.
+        What a bag gains by an instance in the box, in the decision value of a linear machine or in the sum
+        of Winnow: positive for attraction boxes, which it should hit, negative for repulsion boxes, which
+        it should miss.
     names : list of str
         Of the features.
     """
@@ -90,8 +92,9 @@ def box_concept(model, n_boxes: int | None = 10) -> BoxConcept:
     if isinstance(last, GMIL1):
         lower, upper, weight = _of_winnow(last)
     else:
-        *before, boxes = [s for s in before if not hasattr(s, "max_abs_")]
-        lower, upper, weight = _of_machine(boxes, last)
+        units = [s for s in before if hasattr(s, "max_abs_")]
+        *before, boxes = [s for s in before if s not in units]
+        lower, upper, weight = _of_machine(boxes, units, last)
     for step in reversed(before):
         lower, upper = _unscaled(step, lower, upper)
     order = np.argsort(-np.abs(weight), kind="stable")[:n_boxes]
@@ -119,6 +122,7 @@ def plot_concept(concept: BoxConcept, features=(0, 1), *, X=None, y=None, ax=Non
 
     ax = new_axes() if ax is None else ax
     a, b = features
+    X = X if X is None else as_bags(X)
     values = X.instances[:, [a, b]] if X is not None else _finite(concept, features)
     ends = np.array([values.min(axis=0), values.max(axis=0)])
     low, high = ends + np.array([[-0.05], [0.05]]) * np.ptp(ends, axis=0)
@@ -145,14 +149,18 @@ def _of_winnow(model: GMIL1):
     return *model.grid_.edges(model.lower_, model.upper_), weight
 
 
-def _of_machine(boxes, machine):
-    """Corners, and the coefficient of the first point in each box times its feature."""
+def _of_machine(boxes, units, machine):
+    """Corners, and by how much the first point in each box raises the decision value."""
     coef = np.ravel(getattr(machine, "coef_", []))
     if not isinstance(boxes, BoxEmbedding) or len(coef) != boxes.starts_[-1]:
         raise ValueError(
             "give a GMIL or Winnow machine, or a linear one of two classes behind a BoxEmbedding"
         )
-    return boxes.lower_, boxes.upper_, coef[boxes.starts_[:-1]] * np.sqrt(boxes.weights_)
+    first = boxes.starts_[:-1]
+    value = np.sqrt(boxes.weights_) * boxes.factor_
+    for step in units:  # MaxAbsScaler
+        value = value / step.scale_[first]
+    return boxes.lower_, boxes.upper_, coef[first] * value
 
 
 def _unscaled(step, lower, upper):

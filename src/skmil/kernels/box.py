@@ -84,7 +84,8 @@ class BoxKernel(BagKernel):
         number of boxes around it, so that every box counts the same; or all instances come alike. In many
         features nearly all boxes lie around a few instances: then "instances" it must be.
     max_side : float, optional
-        Largest side of a box, as a share of the range of the feature. Needs ``around="instances"``, as does
+        Largest side of a box, as a share of the space of corners, which is the range of the feature and, on
+        a grid, two steps beyond either end. Needs ``around="instances"``, as does
     max_features : int, optional
         Features that a box bounds, drawn at random for each box; the others are free. All where not given.
         Boxes from such a subset are the authors' own proposal against overfitting.
