@@ -154,6 +154,7 @@ def accuracy_page(table: Table, cells: list[Cell], causes: dict[str, str]) -> st
         + _section("Run with other parameters, for time", changed)
         + _section("Search another grid than the registered one", searched)
         + _section("Left out", _missing(table))
+        + _section("Published for other bags, and not to be compared", _elsewhere(table))
     )
 
 
@@ -161,6 +162,14 @@ def _missing(table: Table) -> list[str]:
     """The cells that are left out, those with the same reason in one line."""
     reasons = dict.fromkeys(table.leave_out.values())
     return [f"- {', '.join(c for c, w in table.leave_out.items() if w == why)}: {why}" for why in reasons]
+
+
+def _elsewhere(table: Table) -> list[str]:
+    """The paper's figures for sets of its own that nobody else has, a line for each."""
+    return [
+        f"- {data}: {', '.join(f'{m} {v:.1f}' for m in table.methods if (v := _published(table, m, data)))}"
+        for data in table.settings.get("elsewhere", [])
+    ]
 
 
 def _section(title: str, lines: list[str]) -> str:

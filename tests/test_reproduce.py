@@ -23,7 +23,7 @@ from reproduction.summary import TIED, Cell, overview, summary
 from skmil._journal import Journal
 from skmil.datasets import load_musk1
 from skmil.records import Record, read_records
-from skmil.registry import REGISTRY
+from skmil.registry import REGISTRY, figures
 
 TINY = replace(
     load_tables(["tao-8"])[0],
@@ -302,6 +302,23 @@ def test_a_page_says_what_was_left_out_and_searched_otherwise():
 
 def cell(method, data, mean, p_value=0.5):
     return Cell("tao-8", method, data, mean, 1.0, 1.0, 10, 90.0, p_value, 1.0)
+
+
+def test_figures_for_other_bags_stand_apart():
+    """The paper's pictures have 121 features, the public bags of them nine."""
+    (table,) = load_tables(["xu-3"])
+    page = accuracy_page(table, [], {})
+    assert "- 1000-Image: ISK 85.1, MI-Kernel 83.7," in page.split("not to be compared")[1]
+    assert not [f for f in figures() if f.data.startswith("corel")]
+
+
+def test_what_a_method_has_on_the_speaker_set_stands_beside_the_published(tmp_path):
+    (table,) = load_tables(["xu-5"])
+    shares = [{"method": m, "share": s, "train": 2.0, "test": 1.0, "accuracy": 90.0 + s}
+              for m in table.methods for s in table.settings["shares"]]  # fmt: skip
+    page = EXPERIMENTS["speaker"].page(table, shares, tmp_path)
+    assert "| ISK | 2.0 | 91.0 |" in page and "| ISK, instance by instance | – | 1159.0 |" in page
+    assert "| miGraph | 90.1 | 90.2 | 90.4 | 90.6 | 90.8 | 91.0 |" in page
 
 
 def test_the_summary_shows_the_papers_own_systems():

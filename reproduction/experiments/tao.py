@@ -16,7 +16,13 @@ def eigenvalue_tasks(table, data):
     # The proteins were cut into 100 steps before; the paper takes the numbers as they are.
     grids = {"protein_trx": {"grid": "whole numbers"}}
     return [
-        {"data": p["data"], "kind": p["kind"], "epsilon": p["epsilon"], "seed": r, **grids.get(p["data"], {})}
+        {
+            "data": p["data"],
+            "kind": p["kind"],
+            "epsilon": p["epsilon"],
+            "seed": r,
+            **grids.get(p["data"], {}),
+        }
         for p in table.published
         for r in range(table.settings["seeds"])
         if p["data"] in data

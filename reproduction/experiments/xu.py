@@ -68,9 +68,8 @@ def speaker_page(table, results, out):
     """Seconds and accuracy with all training bags beside the published ones, and the curve."""
     whole = [{"source": "ours", **r} for r in results if r["share"] == 1.0]
     rows = whole + [{"source": "published", **r} for r in table.published]
-    text = "\n".join(
-        f"## {v}\n\n" + pivot(rows, ["method"], "source", v) for v in ("train", "test", "accuracy")
-    )
+    titles = {"train": "Seconds to train", "test": "Seconds to predict", "accuracy": "Accuracy (%)"}
+    text = "\n".join(f"## {t}\n\n" + pivot(rows, ["method"], "source", v) for v, t in titles.items())
     figure, ax = axes()
     for m in dict.fromkeys(r["method"] for r in results):
         part = sorted((r["share"], r["accuracy"]) for r in results if r["method"] == m)
