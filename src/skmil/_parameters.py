@@ -7,6 +7,7 @@ checks its parameters itself, but for what depends on the data or on two paramet
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from numbers import Integral, Real
 
 import numpy as np
@@ -74,11 +75,17 @@ def check_parameters(estimator) -> None:
     constraints = getattr(estimator, "_parameter_constraints", None)
     if constraints is None:  # a class of the user's own need not declare any
         return
-    params = estimator.get_params(deep=False)
+    params = {name: getattr(estimator, name) for name in _names(type(estimator))}
     validate_parameter_constraints(constraints, params, type(estimator).__name__)
     for part in params.values():
         if isinstance(part, BaseEstimator):
             check_parameters(part)
+
+
+@cache
+def _names(estimator: type) -> list[str]:
+    """Names of the parameters, which scikit-learn reads from the signature again and again."""
+    return estimator._get_param_names()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ in one piece and by tiles of any size.
 import numpy as np
 from scipy import sparse
 
+from skmil._jit import njit
 from skmil._threads import one_blas_thread, slices
 
 ROWS, COLUMNS = 256, 512  # a block of the result stays in the second-level cache
@@ -26,32 +27,31 @@ def product(X, Y) -> np.ndarray:
     return out
 
 
-def mirrored(K: np.ndarray) -> np.ndarray:
+@njit
+def mirrored(K):
     """K with its upper triangle below the diagonal as well, block by block in place."""
-    for r in slices(len(K), ROWS):
-        K[r.stop :, r] = K[r, r.stop :].T
-        upper = K[r, r]
-        upper[...] = np.triu(upper) + np.triu(upper, 1).T
+    n, size = len(K), 64
+    for top in range(0, n, size):
+        for left in range(top, n, size):
+            for i in range(top, min(top + size, n)):
+                for j in range(max(left, i + 1), min(left + size, n)):
+                    K[j, i] = K[i, j]
     return K
 
 
 def filled_product(X, Y, buffer=None) -> np.ndarray:
     """X Y^T of a block, which may have further rows and columns of zeros; on one thread of BLAS.
 
-    A ``buffer`` of ``room(rows)`` numbers takes the result: to ask the system for memory for each block
-    takes as long as the block, in the workers of Dask above all, which give all memory back at once.
+    A ``buffer`` takes the result, if it has room for all of that.
     """
     if sparse.issparse(X) or sparse.issparse(Y):
         G = X @ Y.T
         return G.toarray() if sparse.issparse(G) else G
     X, Y = _filled(X, LEAST[0]), _filled(Y, LEAST[1])
-    X, shape = X.copy() if np.may_share_memory(X, Y) else X, (len(X), len(Y))
+    if X.shape == Y.shape and np.may_share_memory(X, Y):
+        X = X.copy()
+    shape = len(X), len(Y)
     return np.matmul(X, Y.T, out=None if buffer is None else buffer[: shape[0] * shape[1]].reshape(shape))
-
-
-def room(rows: int) -> int:
-    """Numbers of a product of so many rows with at most ``COLUMNS``, filled up."""
-    return max(rows + UNIT, LEAST[0]) * COLUMNS
 
 
 def row_squares(X) -> np.ndarray:
@@ -61,10 +61,14 @@ def row_squares(X) -> np.ndarray:
 
 def _filled(X, least: int) -> np.ndarray:
     """Rows of zeros below, up to a whole number of units."""
-    n = len(X)
-    size = max(n + -n % UNIT, least)
+    n, size = len(X), filled_size(len(X), least)
     if n == size:
         return X
     out = np.empty((size, X.shape[1]))
     out[:n], out[n:] = X, 0.0
     return out
+
+
+def filled_size(n: int, least: int) -> int:
+    """Rows of a block of ``n``, filled up to a whole number of units."""
+    return max(n + -n % UNIT, least)

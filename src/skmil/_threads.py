@@ -55,13 +55,14 @@ def n_threads() -> int:
     return 1 if worker or not _is_main() else _all_threads()
 
 
-def map_blocks(function: Callable, blocks: Iterable) -> list:
+def map_blocks(function: Callable, blocks: Iterable, brief: bool = False) -> list:
     """``[function(b) for b in blocks]`` in threads, results in order.
 
     BLAS runs on one thread inside, so the bits do not depend on how many of ours there are. Context
-    variables, such as what a search has kept, are those of the caller.
+    variables, such as what a search has kept, are those of the caller. Work that is ``brief``, a few
+    milliseconds, need not be interrupted: then no thread is started to wait for it.
     """
-    if _is_main() and _stop.get() is None:
+    if _is_main() and _stop.get() is None and not brief:
         return interruptible(map_blocks)(function, blocks)
     blocks = list(blocks)
     n, stop = min(n_threads(), len(blocks)), stop_flag()

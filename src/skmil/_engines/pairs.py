@@ -1,5 +1,6 @@
 """Kernels on instances, and their sums over all pairs of instances of two bags, in blocks."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,12 +13,14 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from skmil._checks import check_squares
 from skmil._jit import exp, njit
 from skmil._parameters import ANY, COUNT, POSITIVE, one_of
-from skmil._product import COLUMNS, ROWS, filled_product, room
-from skmil._threads import map_blocks, slices
+from skmil._product import COLUMNS, LEAST, ROWS, UNIT, filled_product, filled_size, mirrored
+from skmil._threads import map_blocks, n_threads, slices
 from skmil.bags import Bags, as_bags
 
-DIAGONAL = 64  # rows of a block of which only the sums within bags are wanted
+DIAGONAL = 96  # rows of a block on the diagonal, of which a part is computed in vain
 SAMPLE = 256  # instances whose mean is near all of them
+AT_ONCE = 2**21  # numbers of a table that is moved to the origin as a whole, and not again for each block
+BRIEF = 2**26  # multiplications that take a few milliseconds
 
 
 _CONSTRAINTS = {
@@ -86,8 +89,8 @@ class InstanceKernel:
 def middle(bags) -> np.ndarray:
     """A point near all instances: the mean of some, evenly spaced."""
     N = int(bags.sizes.sum())
-    rows = np.unique(np.linspace(0, N - 1, min(N, SAMPLE)).astype(int))
-    return bags.rows(rows).astype(np.float64).mean(axis=0)
+    rows = np.linspace(0, N - 1, min(N, SAMPLE)).astype(int)
+    return bags.rows(rows).astype(np.float64, copy=False).mean(axis=0)
 
 
 def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
@@ -105,7 +108,8 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
 
     Notes
     -----
-    Memory: one block of ``ROWS x COLUMNS`` per thread and the result, whatever the bags. A sum goes over
+    Memory: one block of ``ROWS x COLUMNS`` per thread, a copy of tables of up to ``AT_ONCE`` numbers and
+    the result, whatever the bags. A sum goes over
     the instances of A and then of B in their order, however they are cut: its bits depend on the two bags
     and on the origin alone.
     """
@@ -115,16 +119,18 @@ def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.nd
     sizes = int(A.offsets[-1]), int(B.offsets[-1])
     if len(u) != sizes[0] or v.shape != (sizes[1], u.shape[1]):
         raise ValueError(f"weights of shapes {u.shape} and {v.shape} for {sizes} instances")
-    check_squares(A)
-    check_squares(B)
+    for bags in [A] if A is B else [A, B]:
+        check_squares(bags)
     K, sums = np.zeros((len(A), len(B))), _Sums(A, B, kernel, u, v)
-    groups = _whole_bags(A.offsets, ROWS)
     every = slice(0, len(B))
-    map_blocks(lambda group: sums.half(group, K) if same else sums.add(group, every, K[group]), groups)
-    if same:
-        for g in groups:
-            K[g.stop :, g] = K[g, g.stop :].T
-    return K
+    # Large groups have few rows that fill up a unit, small ones keep all threads busy.
+    groups = _whole_bags(A.offsets, min(4 * ROWS, max(ROWS, sizes[0] // (4 * n_threads()))))
+
+    def task(group):
+        return sums.half(group, K) if same else sums.add(group, every, K[group])
+
+    map_blocks(task, groups, sums.brief)
+    return mirrored(K) if same else K
 
 
 def instance_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
@@ -136,9 +142,15 @@ def self_sums(A: Bags, kernel: InstanceKernel, u=None) -> np.ndarray:
     """Diagonal of ``pair_sums(A, A)``."""
     u = np.ones((A.offsets[-1], 1)) if u is None else np.ascontiguousarray(u)
     check_squares(A)
-    sums = _Sums(A, A, kernel, u, u)
-    groups = _whole_bags(A.offsets, DIAGONAL)
-    return np.concatenate(map_blocks(lambda group: sums.among(group).diagonal(), groups))
+    sums, out = _Sums(A, A, kernel, u, u), np.empty(len(A))
+
+    def within(group):
+        K = np.zeros((group.stop - group.start,) * 2)
+        sums.among(group, K)
+        out[group] = K.diagonal()
+
+    map_blocks(within, _whole_bags(A.offsets, DIAGONAL), sums.brief)
+    return out
 
 
 def resolve_gamma(gamma, bags: Bags, w=None) -> float:
@@ -226,16 +238,39 @@ def _squares(X) -> np.ndarray:
 
 def _whole_bags(offsets, size: int) -> list[slice]:
     """Groups of neighbouring bags with about ``size`` instances; a bag of several blocks is alone."""
+    large = np.flatnonzero(np.diff(offsets) > ROWS).tolist()
     groups, start = [], 0
-    while start < len(offsets) - 1:
-        goal = offsets[start] + size
-        stop = min(int(np.searchsorted(offsets, goal)), len(offsets) - 1)
-        last = offsets[stop] - offsets[stop - 1]
-        if offsets[stop] - goal > goal - offsets[stop - 1] or last > ROWS:
-            stop -= 1
-        groups.append(slice(start, max(stop, start + 1)))
-        start = groups[-1].stop
+    for end in sorted({*large, *(i + 1 for i in large), len(offsets) - 1}):
+        while start < end:
+            goal = offsets[start] + size
+            stop = min(int(np.searchsorted(offsets, goal)), end)
+            if offsets[stop] - goal > goal - offsets[stop - 1]:
+                stop -= 1
+            groups.append(slice(start, max(stop, start + 1)))
+            start = groups[-1].stop
     return groups
+
+
+class _Table:
+    """Instances around an origin, block by block."""
+
+    def __init__(self, bags: Bags, origin, exact: bool):
+        X = bags.instances
+        whole = origin is not None and X.size <= AT_ONCE
+        self.table, self.origin, self.exact = X - origin if whole else X, None if whole else origin, exact
+
+    def rows(self, rows: slice, least: int, out=None):
+        """Some rows in float64, and of those behind them what fills up a block for BLAS, unless ``exact``."""
+        n = rows.stop - rows.start
+        X = self.table[rows.start : rows.start + (n if self.exact else filled_size(n, least))]
+        if self.origin is None:
+            return X.astype(np.float64, copy=False)
+        return np.subtract(X, self.origin, out=None if out is None else out[: len(X)])
+
+    def squares(self) -> np.ndarray:
+        """Squared length of each row."""
+        parts = slices(self.table.shape[0], COLUMNS)
+        return np.concatenate([_squares(self.rows(s, 0)[: s.stop - s.start]) for s in parts])
 
 
 class _Sums:
@@ -244,82 +279,104 @@ class _Sums:
     def __init__(self, A, B, kernel, u, v):
         self.A, self.B, self.kernel, self.u, self.v = A, B, kernel, u, v
         self.row_bag, self.column_bag = np.append(A.owner, -1), B.owner
-        self.origin = kernel.origin(A, B)
-        self.row_squares = self._squares(A)
-        self.column_squares = self.row_squares if A is B else self._squares(B)
+        origin, exact = kernel.origin(A, B), callable(kernel.kind) or A.is_sparse or B.is_sparse
+        self.row_table = _Table(A, origin, exact)
+        self.column_table = self.row_table if A is B else _Table(B, origin, exact)
+        self.thread = threading.local()
+        pairs = len(self.u) * len(self.v)
+        self.brief = not callable(kernel.kind) and pairs * (A.n_features + 64) <= BRIEF
+        self.row_squares = self._squares(self.row_table)
+        self.column_squares = self.row_squares if A is B else self._squares(self.column_table)
 
     def add(self, group: slice, columns: slice, out, first: int = 0) -> None:
         """Add the sums of bags of A with bags of B to ``out``, whose columns begin with bag ``first``."""
-        parts = _evenly(*self.A.offsets[[group.start, group.stop]])
-        start, stop = self.B.offsets[[columns.start, columns.stop]]
-        work = self._workspace(parts[0].stop - parts[0].start)
-        for c in _between(start, stop, COLUMNS):
-            Y, open_sums = self._moved(self.B, c, work[1]), np.zeros((self.u.shape[1], c.stop - c.start))
+        parts = _evenly(*_range(self.A, group))
+        for c in _between(*_range(self.B, columns), COLUMNS):
+            Y, open_sums = self._columns(c), np.zeros((self.u.shape[1], c.stop - c.start))
             for r in parts:
                 owner = self.row_bag[r.start : r.stop + 1] - group.start
-                self._add(r, c, Y, (owner, self.column_bag[c] - first), open_sums, out, work)
+                self._add(r, c, Y, (owner, self.column_bag[c] - first), open_sums, out)
 
     def half(self, group: slice, K) -> None:
         """Write the sums of a group with itself and with all bags after it to its rows of K."""
-        self.add(group, slice(group.stop, len(self.B)), K[group])
-        K[group, group] = self.among(group)
+        every = len(self.B)
+        start, stop = _range(self.B, slice(group.start, every))
+        if stop - start <= COLUMNS and not self._is_large(group):
+            self.among(group, K[group, group.start :])
+        else:
+            self.add(group, slice(group.stop, every), K[group])
+            self.among(group, K[group, group])
 
-    def among(self, group: slice) -> np.ndarray:
-        """Sums of a group with itself, exactly symmetric."""
-        start, stop = self.A.offsets[[group.start, group.stop]]
-        if group.stop - group.start == 1 and stop - start > ROWS:
-            return self._within(start, stop)
-        K = np.zeros((group.stop - group.start,) * 2)
+    def among(self, group: slice, out) -> None:
+        """Write the sums of a group with itself, and with the next bags if ``out`` has columns for them.
+
+        Left of a bag's sum with itself there may be anything.
+        """
+        if self._is_large(group):
+            out[...] = self._within(*_range(self.A, group))
+            return
         for g in _whole_bags(self.A.offsets[group.start : group.stop + 1], DIAGONAL):
             part = slice(group.start + g.start, group.start + g.stop)
-            self.add(part, slice(part.start, group.stop), K[g], group.start)
-        return np.triu(K) + np.triu(K, 1).T
+            self.add(part, slice(part.start, group.start + out.shape[1]), out[g], group.start)
+
+    def _is_large(self, group: slice) -> bool:
+        """Whether it is one bag of several blocks."""
+        start, stop = _range(self.A, group)
+        return group.stop - group.start == 1 and stop - start > ROWS
 
     def _within(self, start: int, stop: int) -> np.ndarray:
         """The sum of one bag of several blocks with itself, which computes half of them."""
         on, off = np.zeros((2, 1, 1))
-        parts, work = _between(start, stop, ROWS), self._workspace(ROWS)
+        parts = _between(start, stop, ROWS)
         for k, c in enumerate(parts):
-            Y = self._moved(self.B, c, work[1])
+            Y = self._columns(c)
             for r in parts[: k + 1]:
                 n, m = r.stop - r.start, c.stop - c.start
                 owners = np.append(np.zeros(n, np.int64), -1), np.zeros(m, np.int64)
-                self._add(r, c, Y, owners, np.zeros((self.u.shape[1], m)), on if r == c else off, work)
+                self._add(r, c, Y, owners, np.zeros((self.u.shape[1], m)), on if r == c else off)
         return on + 2 * off
 
-    def _add(self, rows, columns, Y, owners, open_sums, out, work) -> None:
-        X = self._moved(self.A, rows, work[0])
-        squares = self.row_squares[rows], self.column_squares[columns]
-        K = self.kernel.block(X, Y, *squares, work[2])
+    def _add(self, rows, columns, Y, owners, open_sums, out) -> None:
+        moved, _, buffer = self._room()
+        X = self.row_table.rows(rows, LEAST[0], moved)
+        K = self.kernel.block(X, Y, self.row_squares[rows], self.column_squares[columns], buffer)
         _segment_sums(K, *owners, self.u[rows], self.v[columns], open_sums, out)
 
-    def _workspace(self, rows: int):
-        """Room for the rows and the columns of a block, and for the block."""
-        d = 0 if self.origin is None else len(self.origin)
-        return np.empty((rows, d)), np.empty((max(ROWS, COLUMNS), d)), np.empty(room(rows))
+    def _columns(self, columns: slice):
+        return self.column_table.rows(columns, LEAST[1], self._room()[1])
 
-    def _squares(self, bags) -> np.ndarray:
-        if self.kernel.kind != "rbf":
-            return np.empty(int(bags.offsets[-1]))  # which no other kernel reads
-        parts, work = _between(0, int(bags.offsets[-1]), COLUMNS), self._workspace(0)
-        return np.concatenate([_squares(self._moved(bags, s, work[1])) for s in parts])
+    def _room(self):
+        """Memory of this thread for the rows and columns of a block that are moved, and for the block.
 
-    def _moved(self, bags, rows, out):
-        """A block in float64, around the origin."""
-        X = bags.instances[rows]
-        if self.origin is None:
-            return X.astype(np.float64, copy=False)
-        return np.subtract(X, self.origin, out=out[: len(X)])
+        To ask the system for it for each block takes as long as the block, in the workers of Dask above all,
+        which give all memory back at once.
+        """
+        if not hasattr(self.thread, "room"):
+            tables = self.row_table, self.column_table
+            n, m = (t.table.shape[0] for t in tables)
+            n, m = filled_size(min(n, ROWS + ROWS // 2), LEAST[0]), filled_size(min(m, COLUMNS), LEAST[1])
+            x, y = (0 if t.origin is None else self.A.n_features for t in tables)
+            self.thread.room = np.empty((n, x)), np.empty((m, y)), np.empty(n * m)
+        return self.thread.room
+
+    def _squares(self, table: _Table) -> np.ndarray:
+        # No other kernel reads them.
+        return table.squares() if self.kernel.kind == "rbf" else np.empty(table.table.shape[0])
 
 
-def _between(start, stop, size: int) -> list[slice]:
-    return [slice(start + s.start, start + s.stop) for s in slices(stop - start, size)]
+def _range(bags: Bags, part: slice) -> tuple[int, int]:
+    """First instance of some neighbouring bags, and the one behind them."""
+    return int(bags.offsets[part.start]), int(bags.offsets[part.stop])
 
 
-def _evenly(start, stop) -> list[slice]:
-    """Parts of equal size, about ``ROWS``."""
+def _between(start: int, stop: int, size: int) -> list[slice]:
+    return [slice(i, min(i + size, stop)) for i in range(start, stop, size)]
+
+
+def _evenly(start: int, stop: int) -> list[slice]:
+    """Parts of whole units, about ``ROWS`` each; the last has what is left."""
     n_parts = max(1, round((stop - start) / ROWS))
-    return _between(start, stop, -(-(stop - start) // n_parts))
+    return _between(start, stop, filled_size(-(-(stop - start) // n_parts), UNIT))
 
 
 @njit

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from skmil._engines.pairs import (
+    AT_ONCE,
+    BRIEF,
     InstanceKernel,
     _product,
     _squares,
@@ -108,7 +110,10 @@ class GraphKernel(BagKernel):
     def _weights(self, bags: Bags) -> np.ndarray:
         """W divided by its sum over the bag, as a column."""
         relevant = self.metric == "relevant"
-        parts = map_blocks(lambda i: _weights(bags[i], self.threshold, relevant), range(len(bags)))
+        brief = bool((bags.sizes**2).sum() * bags.n_features <= BRIEF)
+        parts = map_blocks(
+            lambda i: _weights(bags[i], self.threshold, relevant), range(len(bags)), brief
+        )
         return np.concatenate(parts)[:, None]
 
 
@@ -144,11 +149,15 @@ def _weights(X, tau, relevant=False) -> np.ndarray:
     def distances(rows):
         if relevant:
             return np.sqrt(relevant_squares(X[rows], X))
-        return np.sqrt(np.maximum(square[rows, None] + square - 2 * _product(X[rows], X), 0))
+        d2 = square[rows, None] + square
+        d2 -= 2 * _product(X[rows], X)
+        return np.sqrt(np.maximum(d2, 0, out=d2), out=d2)
 
+    blocks = slices(m, ROWS)
+    kept = [distances(s) for s in blocks] if m * m <= AT_ONCE else None  # a larger bag's are computed twice
     if tau == "mean":
-        total = sum(distances(s).sum() for s in slices(m, ROWS))
+        total = sum(D.sum() for D in kept or map(distances, blocks))
         tau = total / max(m * (m - 1), 1) * (1.0 - ROUNDING)
-    degree = np.concatenate([(distances(s) < tau).sum(axis=1) for s in slices(m, ROWS)])
+    degree = np.concatenate([(D < tau).sum(axis=1) for D in kept or map(distances, blocks)])
     w = 1.0 / np.maximum(degree, 1)  # an instance is its own neighbour, also where tau = 0
     return w / w.sum()
