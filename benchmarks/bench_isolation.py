@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 import skmil
 from skmil import threads
-from skmil._engines.isolation import blocks, inner
+from skmil._engines.isolation import blocks
+from skmil._engines.sparse_products import inner
 from skmil._threads import map_blocks, slices
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding

@@ -257,11 +257,14 @@ def test_a_bag_of_ten_thousand_among_small_ones():
 def test_a_prediction_maps_no_training_bag_again(toy, monkeypatch):
     X, y = toy
     model = AutoClassifier().fit(X, y)
-    seen = []
-    mapped = IsolationEmbedding._transform
-    monkeypatch.setattr(IsolationEmbedding, "_transform", lambda e, b: seen.append(len(b)) or mapped(e, b))
+    seen, rows = [], []
+    looked_up, mapped = IsolationEmbedding.products, IsolationEmbedding._transform
+    monkeypatch.setattr(
+        IsolationEmbedding, "products", lambda e, b, Q: seen.append(len(b)) or looked_up(e, b, Q)
+    )
+    monkeypatch.setattr(IsolationEmbedding, "_transform", lambda e, b: rows.append(len(b)) or mapped(e, b))
     model.predict(X[:1])
-    assert seen and set(seen) == {1}
+    assert seen and set(seen) == {1} and not rows
 
 
 def test_the_budget_holds_what_comes_after_the_landmarks(monkeypatch):

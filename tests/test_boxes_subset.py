@@ -5,10 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 import skmil
 from skmil import Bags
+from skmil._engines.boxes import shared
 from skmil.datasets import make_assumption, make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
 from skmil.inspection import box_concept, plot_concept
@@ -228,3 +230,26 @@ def test_pairs_of_features_come_alike():
     pairs = [tuple(np.flatnonzero(row)) for row in bounded if row.sum() == 2]
     shares = [pairs.count(p) / len(pairs) for p in itertools.combinations(range(4), 2)]
     assert_allclose(shares, 1 / 6, atol=0.03)
+
+
+@pytest.mark.parametrize("kind", ["and", "min"])
+def test_products_that_are_looked_up_are_those_of_the_features(kind):
+    made = make_gmil(40, random_state=0)
+    X = Bags.from_list(list(made.data))
+    e = BoxEmbedding(kind, 200, around="instances", max_side=0.5, random_state=0).fit(X[:30])
+    Q = e.transform(X[:9])
+    assert_allclose(e.products(X, Q), (e.transform(X) @ Q.T).toarray(), rtol=1e-13, atol=1e-15)
+    assert_array_equal(np.vstack([e.products(X[[i]], Q) for i in range(40)]), e.products(X, Q))
+    with pytest.raises(ValueError, match="1 columns and the features"):
+        e.products(X, sparse.csr_matrix(np.ones((2, 1))))
+
+
+@pytest.mark.parametrize("around", ["volume", "instances"])
+def test_few_points_are_counted_as_many_are(around, monkeypatch):
+    X = Bags.from_list(list(make_gmil(20, random_state=1).data))
+    k = BoxKernel("min", "shared", n_boxes=300, around=around, random_state=0).fit(X)
+    T = k._table(X[:5])
+    assert len(T.z) <= shared.FEW
+    few = shared.held(T, k.boxes_)
+    monkeypatch.setattr(shared, "FEW", 0)
+    assert_array_equal(few, shared.held(T, k.boxes_))

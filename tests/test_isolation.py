@@ -10,7 +10,9 @@ from sklearn.svm import SVC
 import skmil
 from skmil import Bags, threads
 from skmil._engines import isolation as engine
+from skmil._engines import sparse_products
 from skmil._engines.isolation import _similar, _similar_in_bags, _weights
+from skmil._engines.sparse_products import inner
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding
 from skmil.kernels import IsolationKernel
@@ -403,3 +405,33 @@ def test_weights_of_a_large_bag_take_time_in_proportion(monkeypatch):
     for n in (4000, 8000):
         _similar(two_crowds_and_a_few(n), 21)
     assert sum(compared) < 3 * 400 * 12000
+
+
+@pytest.mark.parametrize("params", [{}, {"normalize": False}, {"weights": "presence"}, {"n_cells": 3}])
+@pytest.mark.parametrize("more", [{}, {"partition": "forest"}, {"similarity_threshold": 0.3}])
+def test_products_that_are_looked_up_are_those_of_the_features(params, more):
+    rng = np.random.default_rng(0)
+    X = Bags.from_list([rng.normal(size=(m, 3)) for m in rng.integers(1, 30, 60)])
+    e = IsolationEmbedding(20, **{"n_cells": 8, **params, **more}, random_state=0).fit(X[:40])
+    Q = e.transform(X[:7])
+    expected = (e.transform(X) @ Q.T).toarray()
+    assert_allclose(e.products(X, Q), expected, rtol=1e-13, atol=1e-15)
+    assert_array_equal(np.vstack([e.products(X[[i]], Q) for i in range(60)]), e.products(X, Q))
+
+
+def test_products_with_many_rows_are_not_looked_up(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = Bags.from_list([rng.normal(size=(4, 3)) for _ in range(30)])
+    e = IsolationEmbedding(20, 8, random_state=0).fit(X)
+    looked_up = e.products(X, e.transform(X))
+    monkeypatch.setattr(sparse_products, "MOST", 1)
+    assert sparse_products.columns_of(e.transform(X)) is None
+    assert_array_equal(e.products(X, e.transform(X)), inner(e.transform(X), e.transform(X)))
+    assert_allclose(looked_up, e.products(X, e.transform(X)), rtol=1e-13)
+
+
+def test_products_with_rows_of_other_features_are_refused():
+    X = Bags.from_list([np.eye(3), np.ones((2, 3))])
+    e = IsolationEmbedding(4, 2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="3 columns and the features 8"):
+        e.products(X, sparse.csr_matrix(np.ones((1, 3))))

@@ -5,14 +5,14 @@ from scipy import sparse
 
 from skmil import _state as state
 from skmil._engines.partitions import Forest, SparseVoronoi, Voronoi, draw
+from skmil._engines.sparse_products import columns_of, inner
 from skmil._jit import njit
 from skmil._lazy import groups
 from skmil._memo import once
 from skmil._moments import nonzero
 from skmil._parameters import SEED, one_of, real, whole
-from skmil._product import mirrored, product
 from skmil._random import random_key
-from skmil._threads import map_blocks, n_threads, slices
+from skmil._threads import map_blocks, slices
 from skmil.bags import Bags
 
 SMALL = 64  # instances of a bag from which comparing one with all others at once is the faster way
@@ -94,6 +94,16 @@ class IsolationMap:
         """One row per bag, one column per cell: the weight that falls into it (eq. 7, 13, 14)."""
         return sparse.vstack(map_blocks(lambda b: self._features(*self._cells(b)), blocks(bags)), "csr")
 
+    def products(self, bags: Bags, Q: sparse.csr_matrix) -> np.ndarray:
+        """Inner products of the features of bags with the rows of Q; the features need not be built."""
+        columns = columns_of(Q)
+        if columns is None:
+            return inner(self.features(bags), Q)
+        if Q.shape[1] != self.n_columns:
+            raise ValueError(f"the rows have {Q.shape[1]} columns and the features {self.n_columns}")
+        how = self.n_cells, self.presence, self.normalize
+        return np.vstack(map_blocks(lambda b: _products(*self._cells(b), *how, columns), blocks(bags)))
+
     def shares(self, bags: Bags, W: sparse.csr_matrix) -> np.ndarray:
         """<phi(x, S), w> for each instance x (row) and each row w of W (column).
 
@@ -152,30 +162,6 @@ def _assign(partitions, X) -> np.ndarray:
 def blocks(bags: Bags) -> list[Bags]:
     """The groups of bags that one call maps."""
     return [bags[s] for s in groups(bags.sizes)]
-
-
-def inner(P, Q) -> np.ndarray:
-    """All inner products of rows; those of a row that fills many cells by dense blocks of columns."""
-    many = np.diff(P.indptr) >= 0.05 * P.shape[1]
-    if many.all():
-        K = _dense_inner(P.tocsc(), Q.tocsc())
-    else:
-        K, few, columns = np.zeros((P.shape[0], Q.shape[0])), np.flatnonzero(~many), Q.T.tocsr()
-        for s in slices(len(few), 256):
-            K[few[s]] = (P[few[s]] @ columns).toarray()
-        if many.any():
-            K[many] = _dense_inner(P[many].tocsc(), Q.tocsc())
-    return mirrored(K) if P is Q else K
-
-
-def _dense_inner(A, B) -> np.ndarray:
-    parts = slices(A.shape[1], 8192)
-    K = product(A[:, parts[0]].toarray(), B[:, parts[0]].toarray())
-    for some in slices(len(parts) - 1, n_threads()):  # as many as are computed together
-        rest = [parts[1 + k] for k in range(some.start, some.stop)]
-        for part in map_blocks(lambda s: product(A[:, s].toarray(), B[:, s].toarray()), rest):
-            K += part
-    return K
 
 
 def _lengths(data, starts) -> np.ndarray:
@@ -300,6 +286,30 @@ def _histograms(cells, w, offsets, n_cells):
                 k += 1
         starts[s + 1] = k
     return data[:k].copy(), columns[:k].copy(), starts
+
+
+@njit
+def _products(cells, w, offsets, n_cells, presence, normalize, columns):
+    """Products of the features of bags with the rows that ``columns`` holds."""
+    starts, rows, values, n_rows = columns
+    out, v = np.zeros((len(offsets) - 1, n_rows)), np.zeros(n_cells)
+    for s in range(len(out)):
+        row, square = out[s], 0.0
+        for p in range(cells.shape[1]):
+            for x in range(offsets[s], offsets[s + 1]):
+                v[cells[x, p]] += w[x]
+            for x in range(offsets[s], offsets[s + 1]):
+                c = cells[x, p]
+                if v[c] > 0.0:  # the first instance of a cell takes what is in it
+                    weight = 1.0 if presence else v[c]
+                    v[c] = 0.0
+                    square += weight * weight
+                    j = p * n_cells + c
+                    for e in range(starts[j], starts[j + 1]):
+                        row[rows[e]] += weight * values[e]
+        if normalize:
+            row /= np.sqrt(square)
+    return out
 
 
 @njit

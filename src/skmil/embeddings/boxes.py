@@ -4,6 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from skmil._cluster import map_bags
+from skmil._engines.sparse_products import columns_of, inner
+from skmil._jit import njit
 from skmil._lazy import sample
 from skmil._parameters import COUNT, SEED, one_of, real
 from skmil._random import random_key
@@ -125,6 +127,21 @@ class BoxEmbedding(BagEmbedding):
         parts = [self._rows(self._inside(bags[s])) for s in slices(len(bags), BLOCK)]
         return sparse.vstack(parts).tocsr()
 
+    def products(self, bags, Q) -> np.ndarray:
+        """``inner(transform(bags), Q)``, for bags that were checked; the rows of the bags are not built."""
+        columns = columns_of(Q)
+        if columns is None:
+            return inner(self._transform(bags), Q)
+        if Q.shape[1] != self.starts_[-1]:
+            raise ValueError(f"the rows have {Q.shape[1]} columns and the features {self.starts_[-1]}")
+        lit = self.levels_, self.starts_, self._values()
+        parts = [_products(self._inside(bags[s]), *lit, columns) for s in slices(len(bags), BLOCK)]
+        return np.concatenate(parts)
+
+    def _values(self) -> np.ndarray:
+        """What a feature of each box is where it is lit."""
+        return np.sqrt(self.weights_) * self.factor_
+
     def _sampled(self, bags) -> Bags:
         """The training bags, or what a sample of their instances leaves of them."""
         N = int(bags.sizes.sum())
@@ -150,6 +167,20 @@ class BoxEmbedding(BagEmbedding):
         ends = np.cumsum(reps)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - reps, reps)
         columns = np.repeat(self.starts_[box], reps) + within
-        values = np.repeat(np.sqrt(self.weights_[box]) * self.factor_, reps)
+        values = np.repeat(self._values()[box], reps)
         shape = (counts.shape[1], self.starts_[-1])
         return sparse.csr_matrix((values, (np.repeat(bag, reps), columns)), shape=shape)
+
+
+@njit
+def _products(counts, levels, firsts, lit, columns):
+    """Products of the features of bags with the rows that ``columns`` holds."""
+    starts, rows, values, n_rows = columns
+    out = np.zeros((counts.shape[1], n_rows))
+    for j in range(len(levels)):
+        for i in range(len(out)):
+            row, first = out[i], firsts[j]
+            # Neighbouring features lie side by side.
+            for e in range(starts[first], starts[first + min(counts[j, i], levels[j])]):
+                row[rows[e]] += lit[j] * values[e]
+    return out

@@ -212,7 +212,7 @@ class BoxKernel(BagKernel):
             family = shared.family(self.space_, self.max_side, self.max_features)
             self.boxes_ = shared.draw_local(T, family, self.n_boxes, self.key_)
             total = np.log(len(T.z))
-        counts = shared.inside(T, shared.masks(T), self.boxes_)
+        counts = shared.held(T, self.boxes_)
         self.weights_ = 1.0 / counts.sum(axis=1)
         self.volume_ = total - np.log(self.n_boxes)
 
@@ -313,8 +313,7 @@ class BoxKernel(BagKernel):
 
     def _inside(self, bags: Bags) -> np.ndarray:
         """Points of each bag in each shared box."""
-        T = self._table(bags)
-        return shared.inside(T, shared.masks(T), self.boxes_)
+        return shared.held(self._table(bags), self.boxes_)
 
     def _shared(self, a: np.ndarray, b: np.ndarray, kinds) -> dict[str, np.ndarray]:
         """Log counts from shared boxes, given the points of each bag in each box."""

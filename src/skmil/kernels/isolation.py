@@ -3,7 +3,8 @@ r"""Isolation kernel of instances and bags (Xu, Ting & Zhou, KDD 2019; Ting, Zhu
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._engines.isolation import CONSTRAINTS, fit_map, inner
+from skmil._engines.isolation import CONSTRAINTS, fit_map
+from skmil._engines.sparse_products import inner
 from skmil._threads import slices
 from skmil.kernels.base import BagKernel
 

@@ -54,6 +54,7 @@ n_features : how many features a box bounds
 """
 BLOCK = 2048
 STEPS = 255
+FEW = 256  # points up to which masks cost more than they save
 
 
 def draw_boxes(T, n: int, seed, start: int = 0) -> np.ndarray:
@@ -103,6 +104,14 @@ def masks(T) -> Masks:
     for j in range(D):
         starts[j, :E] = np.searchsorted(T.z[order[j], j], edges[j])
     return Masks(edges, starts, order, _bits(starts, order, -(-N // 64)), np.ascontiguousarray(T.offsets))
+
+
+def held(T, boxes: np.ndarray) -> np.ndarray:
+    """``inside`` without masks made before: few points are asked one by one."""
+    if len(T.z) > FEW or len(boxes) == 0 or boxes.shape[1:] != T.z.shape[1:]:
+        return inside(T, masks(T), boxes)
+    z, offsets = np.ascontiguousarray(T.z.T), np.ascontiguousarray(T.offsets)
+    return np.concatenate(map_blocks(lambda s: _held(z, offsets, boxes[s]), slices(len(boxes), BLOCK)))
 
 
 def inside(T, M: Masks, boxes: np.ndarray) -> np.ndarray:
@@ -240,6 +249,24 @@ def _inside(z, M, boxes):
                 _keep(alive, M.bits[j, e])
         for k in range(n):
             out[i, k] = _count(alive, M.offsets[k], M.offsets[k + 1])
+    return out
+
+
+@njit
+def _held(z, offsets, boxes):
+    """``_inside`` of few points; ``z`` has a row for each coordinate."""
+    out = np.zeros((len(boxes), len(offsets) - 1), np.int32)
+    alive = np.empty(z.shape[1], np.uint8)
+    for i in range(len(boxes)):
+        alive[:] = 1
+        for j in range(len(z)):
+            t = boxes[i, j]
+            if t > 0.0:
+                for r in range(len(alive)):
+                    alive[r] &= z[j, r] >= t
+        for k in range(out.shape[1]):
+            for r in range(offsets[k], offsets[k + 1]):
+                out[i, k] += alive[r]
     return out
 
 

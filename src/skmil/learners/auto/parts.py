@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skmil._engines.isolation import inner
+from skmil._cluster import map_bags
+from skmil._engines.sparse_products import inner
 from skmil._moments import nonzero
 from skmil._product import product
 from skmil.bags import Bags
@@ -76,7 +77,7 @@ class EmbeddingKernel(BagKernel):
     def transform(self, X):
         """K(X, training bags), whose vectors are known from ``fit``."""
         check_is_fitted(self)
-        return self._kernel(self._vectors(self._check(X, tables=False)), self.vectors_)
+        return map_bags(self._columns, self._check(X, tables=False))
 
     def restrict(self, rows):
         """Forget all training bags but those in ``rows``, and their vectors."""
@@ -99,6 +100,12 @@ class EmbeddingKernel(BagKernel):
             Z = (Z - self.center_) / self.scale_
             self.gamma_ = _one_over_median(Z)
         self.vectors_ = Z
+
+    def _columns(self, bags: Bags) -> np.ndarray:
+        """K(bags, training bags); an embedding that knows a short way to inner products takes it."""
+        if self.linear_ and hasattr(self.embedding_, "products"):
+            return self.embedding_.products(bags, self.vectors_)
+        return self._kernel(self._vectors(bags), self.vectors_)
 
     def _vectors(self, bags: Bags):
         Z = self.embedding_.transform(bags)
