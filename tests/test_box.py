@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmil import Bags, threads
-from skmil._engines.boxes import corners, counter, exact, shared
+from skmil._engines.boxes import corners, counter, exact, pairwise, shared
 from skmil._engines.boxes.coverage import count_coverage
 from skmil._engines.boxes.pairwise import AND, MIN, OR, count_entries
 from skmil._engines.boxes.space import Table, lengths, table
@@ -489,3 +489,38 @@ def test_auto_shares_boxes_of_large_bags_and_refines():
     truth = truth.log_grams(X[:3], X, kinds=("and", "or"))
     assert np.abs(np.exp(L[:3] - truth["and"]) - 1).max() < 0.13
     assert np.abs(np.exp(both["or"][:3] - truth["or"]) - 1).max() < 0.13
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_points_asked_together_are_inside_as_those_asked_one_by_one(pairs):
+    rng = np.random.default_rng(0)
+    z = rng.random((12, 6)) + 0.05
+    p, q = np.arange(7), np.arange(7, 12)
+    core, cumulative = rng.random(12) < 0.4, np.cumsum(rng.random(35 if pairs else 7))
+    where, key = (core, np.uint64(3), 5, 205), np.uint64(3)
+    one_by_one, together = np.zeros((2, 200, 3), np.int64)
+    pairwise._draw(z, p, q, pairs, cumulative, core, key, 5, 205, one_by_one)
+    pairwise._draw_together(pairwise._columns(z, p, q), 7, pairs, cumulative, *where, together)
+    assert_array_equal(one_by_one, together)
+    assert len(np.unique(together[:, 2])) == 2
+    assert len(pairwise._columns(z, np.arange(pairwise.TOGETHER), q)) == 0
+
+
+@pytest.mark.parametrize(
+    "shape", [(1000, 15, 5.0), (1000, 15, 1e6), (9, 700, 5.0), (5000, 40, 3.0), (3, 1, 1.0)]
+)
+def test_tiles_hold_every_entry_once(shape):
+    seen = np.zeros(shape[:2], int)
+    for rows, columns in counter._tiles(*shape[:2], False, shape[2]):
+        seen[rows, columns] += 1
+        assert (rows.stop - rows.start) * (columns.stop - columns.start) <= counter.TILE**2
+    assert (seen == 1).all()
+
+
+def test_many_bags_against_few_are_cut_into_few_tiles_of_the_same_bits():
+    tiles = counter._tiles(1000, 15, False, 5.0)
+    assert len(tiles) < 2 * counter.PARTS
+    rng = np.random.default_rng(0)
+    X = Bags.from_list([rng.random((m, 2)) for m in rng.integers(1, 6, 300)])
+    k = BoxKernel("and/or", random_state=0).fit(X[:4])
+    assert_array_equal(k(X, X[:4]), np.vstack([k(X[[i]], X[:4]) for i in range(300)]))

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from skmil.datasets import make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
 from skmil.kernels import BoxKernel, SetKernel
-from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, InstanceLabelSVM
+from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, InstanceLabelSVM, gmil
 from skmil.learners.gmil import _intervals, _look_hopeless, group_boxes
 from skmil.preprocessing import BagGrid
 from tests import naive
@@ -204,3 +204,18 @@ def test_integers_and_grid_are_taken_as_given():
     X = [[[1.0, 2.0]], [[5.0, 9.0]], [[2.0, 2.0]], [[6.0, 8.0]]]
     assert_array_equal(GMIL1(random_state=0).fit(X, [0, 1, 0, 1]).grid_.s_, [7, 9])
     assert_array_equal(GMIL1(grid=BagGrid(levels=4), random_state=0).fit(X, [0, 1, 0, 1]).grid_.s_, [6, 6])
+
+
+@pytest.mark.parametrize("wide", [64, 2**16])
+@pytest.mark.parametrize("method", [GMIL1, GMIL2])
+def test_groups_that_are_hit_are_those_with_a_point_inside(method, wide, monkeypatch):
+    monkeypatch.setattr(gmil, "WIDE", wide)
+    made = make_gmil(40, random_state=0)
+    model = method(n_clusters=8, random_state=0).fit(made.data[:30], made.target[:30])
+    starts = made.data.offsets[:-1]
+    expected = np.hstack([np.logical_or.reduceat(inside, starts) for _, inside in model._inside(made.data)])
+    assert len(model.size_) > 64 and expected.any() and not expected.all()
+    assert_array_equal(model._attributes(made.data), expected)
+    hit, missed = model.size_ * np.exp(model.hit_), model.size_ * np.exp(model.missed_)
+    total = np.where(expected, hit, missed).sum(axis=1)
+    assert_allclose(model.decision_function(made.data), np.log(total / model.theta), rtol=1e-11, atol=1e-11)

@@ -1,9 +1,9 @@
 """Inner products of sparse features: of rows that are there, and of rows that need never be made.
 
-A new bag meets the same few training bags again and again. What one of its features adds to the products with all
-of them is one row of their transposed table, so a compiled loop that knows the features of the bag looks these
-rows up and adds them, and no sparse row is built. Where training bags are so many that a feature has
-hundreds of them, products of dense blocks are faster.
+A new bag meets the same few training bags again and again. What one of its features adds to its products
+with all of them is a column of their table. A compiled loop that knows the features of the bag looks these
+columns up and adds them, so that no sparse row is built. Where so many training bags share a feature that
+its column is long, products of dense blocks are faster.
 """
 
 from collections import namedtuple

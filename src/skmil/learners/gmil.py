@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from skmil._engines.boxes.space import default_grid
+from skmil._jit import njit
 from skmil._parameters import CLASS_WEIGHT, COUNT, POSITIVE, SEED, one_of, real, whole
 from skmil._threads import slices
 from skmil.learners.base import BinaryBagClassifier
@@ -12,6 +13,7 @@ from skmil.preprocessing import BagGrid
 
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
+WIDE, BITS = 2**16, 2**27  # most groups that are looked at together, and most bits of their masks
 DRAWN, BOUNDED = 2**14, (4, 6, 8, 10)  # boxes drawn to see if groups are too many, features they bound
 
 
@@ -134,8 +136,29 @@ class GMIL1(BinaryBagClassifier):
 
     def _attributes(self, bags) -> np.ndarray:
         """a_i(P): (bags, groups)."""
-        starts = bags.offsets[:-1]
-        return np.hstack([np.logical_or.reduceat(inside, starts) for _, inside in self._inside(bags)])
+        parts = [
+            np.unpackbits(bits.view(np.uint8), axis=1, count=group.stop - group.start, bitorder="little")
+            for group, bits in self._hits(bags)
+        ]
+        return np.hstack(parts).view(bool)
+
+    def _hits(self, bags):
+        """Which groups have a point of which bag: a slice of the groups, and their bits for each bag.
+
+        A group holds a point where it holds each of its coordinates, and these have few values: one mask of
+        groups for each value serves all points that have it.
+        """
+        X = self.grid_.transform(bags.to_dense()).instances
+        values = [np.unique(x, return_inverse=True) for x in X.T]
+        first = np.cumsum([0, *(len(v) for v, _ in values)])
+        rows = np.column_stack([start + r for start, (_, r) in zip(first, values, strict=False)])
+        for group in slices(len(self.lower_), min(WIDE, max(64, BITS // int(first[-1])))):
+            low, high = self.lower_[group].T, self.upper_[group].T
+            masks = [
+                _packed((v[:, None] >= a) & (v[:, None] <= b))
+                for (v, _), a, b in zip(values, low, high, strict=True)
+            ]
+            yield group, _hits(np.vstack(masks), rows, bags.offsets)
 
     def _inside(self, bags):
         """Which instances lie in which boxes: a slice of the groups and a table of truth values each."""
@@ -150,27 +173,36 @@ class GMIL1(BinaryBagClassifier):
     def _winnow(self, active: np.ndarray, y: np.ndarray, w: np.ndarray) -> None:
         self.hit_, self.missed_ = np.zeros(len(self.size_)), np.zeros(len(self.size_))
         counted: list[int] = []
+        weights = self._weights()
         for n_iter in range(1, self.max_iter + 1):
             self.n_iter_, mistakes = n_iter, 0
             for a, label, weight in zip(active, y, w, strict=True):
-                guess = 1.0 if self._scores(a[None])[0] > 0 else -1.0
+                guess = 1.0 if self._scores(a, *weights) > 0 else -1.0
                 if guess != label:
                     step = 0.5 * (label - guess) * weight * np.log(self.alpha)
                     self.hit_[a] = np.clip(self.hit_[a] + step, -300, 300)
                     self.missed_[~a] = np.clip(self.missed_[~a] + step, -300, 300)
+                    weights = self._weights()
                     mistakes += 1
             counted.append(mistakes)
             if not mistakes:
                 break
         self.mistakes_ = np.array(counted)
 
-    def _scores(self, active: np.ndarray) -> np.ndarray:
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weights of the groups that are hit and of those that are missed."""
+        return self.size_ * np.exp(self.hit_), self.size_ * np.exp(self.missed_)
+
+    def _scores(self, active: np.ndarray, hit: np.ndarray, missed: np.ndarray) -> np.ndarray:
         """Log of the weighted sum over theta; the border itself, up to rounding, counts as positive."""
-        total = active @ (self.size_ * np.exp(self.hit_)) + ~active @ (self.size_ * np.exp(self.missed_))
-        return np.log(total / self.theta) + ROUNDING
+        return np.log((active @ hit + ~active @ missed) / self.theta) + ROUNDING
 
     def _decision(self, bags):
-        return self._scores(self._attributes(bags))
+        hit, missed = self._weights()
+        total = np.zeros(len(bags))
+        for group, bits in self._hits(bags):
+            total += _weighted(bits, hit[group], missed[group])
+        return np.log(total / self.theta) + ROUNDING
 
     def _instances(self, bags):
         r"""Exact shares of the weighted sum: what a hit adds is split among the points inside the box."""
@@ -251,8 +283,8 @@ def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
         total = (size[:, None] + np.log(ways)).ravel()
         longer = (length[:, None] + np.log(high - low + 1)).ravel()
         old, new = np.divmod(np.arange(len(mask)), len(which))
-        order = np.lexsort((longer, mask))
-        order = order[mask[order] != 0]
+        some = np.flatnonzero(mask)  # with a center
+        order = some[np.lexsort((longer[some], mask[some]))]
         last = np.flatnonzero(np.append(np.diff(mask[order]) != 0, True))
         size = np.logaddexp.reduceat(total[order], np.concatenate([[0], last[:-1] + 1]))
         best = order[last]
@@ -322,3 +354,39 @@ def _intervals(column: np.ndarray, s: int, values: np.ndarray):
             held = (column >= low[-1]) & (column <= high[-1])
             which.append(sum(1 << int(r) for r in np.flatnonzero(held)))
     return np.array(which), np.array(ways), np.array(low), np.array(high)
+
+
+def _packed(table: np.ndarray) -> np.ndarray:
+    """Truth values as bits of 64-bit words, row by row."""
+    bits = np.zeros((len(table), -(-table.shape[1] // 64) * 8), np.uint8)
+    found = np.packbits(table, axis=1, bitorder="little")
+    bits[:, : found.shape[1]] = found
+    return bits.view("<u8")
+
+
+@njit
+def _hits(masks, rows, offsets):
+    """Bits of the groups that hold some point of each bag; ``rows`` are the masks of its coordinates."""
+    out = np.zeros((len(offsets) - 1, masks.shape[1]), np.uint64)
+    inside = np.empty(masks.shape[1], np.uint64)
+    for s in range(len(out)):
+        for x in range(offsets[s], offsets[s + 1]):
+            inside[:] = masks[rows[x, 0]]
+            for k in range(1, rows.shape[1]):
+                inside &= masks[rows[x, k]]
+            out[s] |= inside
+    return out
+
+
+@njit
+def _weighted(bits, hit, missed):
+    """For each bag the weights of the groups it hits, and of those it misses; by words, to round less."""
+    total = np.zeros(len(bits))
+    for s in range(len(bits)):
+        for w in range(bits.shape[1]):
+            word = 0.0
+            for g in range(64 * w, min(64 * w + 64, len(hit))):
+                inside = bits[s, w] >> np.uint64(g & 63) & np.uint64(1)
+                word += hit[g] if inside else missed[g]
+            total[s] += word
+    return total

@@ -22,7 +22,8 @@ SECONDS = 3e-10  # for one factor of a product; three times as long where powers
 PATIENCE = 0.5  # seconds that a tile may take
 HOPELESS = 3600.0  # seconds, of one processor
 LARGE = 400  # pairs of points that are not counted exactly, on average, from which shared boxes pay
-TILE = 32
+TILE, PARTS = 32, 64  # side of a tile at most, and tiles that are enough to share out
+POINTS = 4096  # in the rows of a tile that is taller than wide: a call may be interrupted between tiles
 MOST_BOXES = 2_000_000
 
 
@@ -94,16 +95,20 @@ def log_grams(T: Table, n_rows: int, symmetric: bool, kinds, plan: Plan):
                 out[k][j, i] = values[k]
         return report
 
-    tiles = [t for tile in _tiles(n_rows, n_columns, symmetric) for t in _cut(tile, counter.seconds, shift)]
+    tiles = _tiles(n_rows, n_columns, symmetric, counter.sizes[:n_rows].mean())
+    tiles = [t for tile in tiles for t in _cut(tile, counter.seconds, shift)]
     for report in map_blocks(fill, tiles):
         counter.report.merge(report)
     return out, counter.report
 
 
-def _tiles(n_rows: int, n_columns: int, symmetric: bool):
-    """Blocks of entries, small enough to share out and to hold their index arrays."""
-    size = max(4, min(TILE, n_columns // 8))
-    rows, columns = slices(n_rows, size), slices(n_columns, size)
+def _tiles(n_rows: int, n_columns: int, symmetric: bool, points: float):
+    """Blocks of entries, small enough to share out; tall where many bags, of ``points`` each, meet few."""
+    wide = tall = max(4, min(TILE, n_columns // 8))
+    if not symmetric and n_rows >= PARTS * wide:
+        wide = min(TILE, n_columns)
+        tall = max(tall, min(TILE**2 // wide, n_rows // PARTS, int(POINTS / points)))
+    rows, columns = slices(n_rows, tall), slices(n_columns, wide)
     return [(r, c) for r in rows for c in columns if not symmetric or c.stop > r.start]
 
 

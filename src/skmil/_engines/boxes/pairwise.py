@@ -43,6 +43,7 @@ AND, MIN, OR = 0, 1, 2
 FIRST_LOOK, FIRST_STAKE = 8, 0.5
 CORE = 5  # points of each bag whose boxes are counted exactly
 POINTS_PAY = math.log(4.0)  # the core is worth this much to the proposal from pairs
+TOGETHER = 32  # points up to which it is faster to ask all at once than each until it is outside
 
 
 @njit
@@ -105,11 +106,15 @@ def _sample(z, p, q, volumes, pairs, kinds, epsilon, delta, key):
     trials = np.empty((3 * len(kinds), 64))  # rows: values, stakes up, stakes down of each kind
     stake = np.full((len(kinds), 2), FIRST_STAKE)
     counts = np.empty((64, 3), np.int64)
+    columns = _columns(z, p, q)
     n, look, missing = 0, FIRST_LOOK, 1
     while missing:
         if look > trials.shape[1]:
             trials, counts = _longer(trials), np.empty((2 * len(counts), 3), np.int64)
-        _draw(z, p, q, pairs, cumulative, core, key, n, look, counts)
+        if len(columns):
+            _draw_together(columns, len(p), pairs, cumulative, core, key, n, look, counts)
+        else:
+            _draw(z, p, q, pairs, cumulative, core, key, n, look, counts)
         missing = 0
         for k in range(len(kinds)):
             trial = trials[3 * k : 3 * k + 3]
@@ -186,6 +191,53 @@ def _draw(z, p, q, pairs, cumulative, core, key, start, stop, counts):
         second = q[u % m] if pairs else first
         a, b, held = _inside(z, p, q, first, second, core, pairs, stream, thresholds)
         counts[i - start, 0], counts[i - start, 1], counts[i - start, 2] = a, b, held
+
+
+@njit
+def _columns(z, p, q):
+    """Lengths of few points by coordinates; nothing where points are many."""
+    n, m = len(p), len(q)
+    out = np.empty((z.shape[1] if n + m <= TOGETHER else 0, n + m))
+    for r in range(n + m):
+        for j in range(len(out)):
+            out[j, r] = z[p[r] if r < n else q[r - n], j]
+    return out
+
+
+@njit
+def _draw_together(columns, n, pairs, cumulative, core, key, start, stop, counts):
+    """``_draw`` without branches: each coordinate drops the points of both bags that miss its threshold."""
+    D, both = columns.shape
+    m, least = (both - n, 2) if pairs else (1, 1)
+    alive = np.empty(both, np.uint8)
+    for i in range(start, stop):
+        stream = mix(key, i)
+        u = _find(cumulative, uniform(stream, D) * cumulative[-1])
+        first = u // m
+        second = n + u % m if pairs else first
+        alive[:] = 1
+        for j in range(D):
+            t = min(columns[j, first], columns[j, second]) * (1.0 - uniform(stream, j))
+            left = 0
+            for r in range(both):
+                alive[r] &= columns[j, r] >= t
+                left += alive[r]
+            if left == least:  # the points that the box is drawn around
+                break
+        a, core_p = _held(alive[:n], core[:n])
+        b, core_q = _held(alive[n:], core[n:])
+        held = core_p and (core_q or not pairs)
+        counts[i - start, 0], counts[i - start, 1], counts[i - start, 2] = a, b, held
+
+
+@njit
+def _held(alive, core):
+    """Points inside, and whether one of them is of the core."""
+    n, some = 0, 0
+    for r in range(len(alive)):
+        n += alive[r]
+        some += alive[r] & core[r]
+    return n, some > 0
 
 
 @njit
