@@ -1,6 +1,7 @@
 """Diverse Density: cost against a loop, its gradient, the optimiser against scipy's, planted targets."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 from skmil import Bags, threads
-from skmil._engines.density import Hypotheses, Search, merged
+from skmil._engines.density import CROWD, Hypotheses, Search, merged
 from skmil._engines.descent import _evaluate, cost_and_gradient
 from skmil.learners import DD, DDSVM, EMDD, DDRegressor, EMDDRegressor, MarginalizedSVC, MarginalizedSVR
 from skmil.learners.density.dd import best_cut
@@ -247,7 +248,7 @@ def test_dd_svm_has_prototypes_of_both_classes_above_the_middle():
     model = DDSVM().fit(X, y)
     assert 0 < model.n_positive_ < len(model.prototypes_)
     cost = model.prototypes_.cost[: model.n_positive_]
-    every = DD().fit(X, y).optima_.cost
+    every = DD(max_starts=None).fit(X, y).optima_.cost
     assert_array_equal(cost, every[every <= (every.min() + every.max()) / 2])
     assert model.score(X, y) > 0.9
 
@@ -287,6 +288,36 @@ def test_promising_starts_find_better_maxima_than_drawn_ones(em, monkeypatch):
             found.append(search(bags, y.astype(float), w).cost[0])
     assert np.mean(chosen) <= np.mean(drawn)
     assert np.mean(chosen) <= np.mean(every) * 1.02
+
+
+@pytest.mark.parametrize("pooling", ["noisy-or", "max"])
+def test_starts_given_up_on_the_way_lose_no_maximum(pooling):
+    behind, followed = [], 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4, 12))
+        X[::2, 0] = rng.normal(size=12) + 0.5 * rng.normal(size=(30, 12))
+        bags, y, w = Bags.from_list(list(X)), (np.arange(60) % 2 == 0).astype(float), np.ones(60)
+        some, every = (
+            Search(pooling=pooling, gamma=0.05, max_starts="auto", race=race)(bags, y, w)
+            for race in (True, False)
+        )
+        behind.append(some.cost[0] / every.cost[0] - 1)
+        followed += len(some)
+    assert followed < 10 * 0.2 * 120 + 10
+    assert np.mean(behind) < 1e-4
+
+
+def test_all_maxima_are_found_unless_one_is_asked_for():
+    X, y = planted(4, 4, seed=3)
+    X, y = X[np.tile(np.arange(len(X)), 4)], np.tile(y, 4)
+    search = Search(gamma=0.1, max_starts="auto")
+    problem, rows = search.problem(X, y, np.ones(len(y))), search.starts(X, y)
+    assert len(rows) >= CROWD
+    assert len(search.followed(problem, rows)) == len(rows)
+    assert len(replace(search, race=True, em=True).followed(problem, rows[:CROWD])) == CROWD
+    assert len(replace(search, race=True).followed(problem, rows)) == round(0.2 * len(rows))
+    assert len(replace(search, race=True, max_starts=None).followed(problem, rows)) == len(rows)
 
 
 def test_all_starts_where_they_are_few(bags):

@@ -21,7 +21,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skmil import _state as state
-from skmil._engines.descent import Problem, distances, expectation_maximisation, minimise_together
+from skmil._engines.descent import (
+    COST,
+    ITERATION,
+    Problem,
+    distances,
+    expectation_maximisation,
+    minimise_together,
+    new_slots,
+)
 from skmil._jit import njit
 from skmil._memo import once
 from skmil._random import random_key
@@ -31,6 +39,8 @@ from skmil.bags import Bags
 UNEVEN = 1e3  # features whose spreads differ by more than this drown each other
 OUT_OF_REACH = 1e4  # typical distance from which nothing can be learned
 MANY, FIRST, BEST = 1200, 5, 100  # starts from which "auto" chooses, after how many iterations, how many
+CROWD = 100  # starts from which some are given up on the way, where only the best maximum is wanted
+HEATS = ((20, 0.6), (40, 0.35), (80, 0.2))  # after so many iterations this share of the starts goes on
 BLOCK, EM_BLOCK = 64, 4  # starts in one task, after which progress is shown and Ctrl-C is heard
 TOGETHER, LARGEST = 32, 2**23  # starts that advance in step, and numbers in their matrix of distances
 
@@ -115,6 +125,8 @@ class Search:
     max_starts, random_state :
         At most so many starts, drawn without replacement, or ``None`` for all. "auto" is all up to
         ``MANY``; of more, so many are drawn and only ``BEST`` of them go on, see ``promising``.
+    race : bool
+        Only the best optimum is wanted: with "auto" and many starts, give up those that stay behind.
     max_iter, tol : of L-BFGS; it stops where the cost falls by less than ``tol``, relatively
     verbose : bool or function (done, total, best cost)
     """
@@ -124,6 +136,7 @@ class Search:
     free: bool = True
     gamma: float = 1.0
     max_starts: int | str | None = None
+    race: bool = False
     max_iter: int = 200
     tol: float = 1e-6
     verbose: bool | Callable = False
@@ -142,7 +155,7 @@ class Search:
         moved = bags.with_instances((bags.instances - centre) / unit)
         search = replace(self, gamma=self.gamma * unit**2)
         problem = self.problem(moved, y, w)
-        found = search.from_starts(problem, search.promising(problem, self.starts(bags, y)))
+        found = search.followed(problem, search.promising(problem, self.starts(bags, y)))
         return merged(replace(found, points=found.points * unit + centre, scales=found.scales / unit))
 
     def problem(self, bags: Bags, y, w) -> Problem:
@@ -172,29 +185,54 @@ class Search:
         soon = replace(self, em=False, max_iter=FIRST, verbose=False).from_starts(problem, rows)
         return np.sort(rows[np.argsort(soon.cost, kind="stable")[:BEST]])
 
-    def from_starts(self, problem: Problem, rows: np.ndarray) -> Hypotheses:
-        """The optimum reached from each start, in the order of the starts."""
-        X, rows = problem.instances, np.ascontiguousarray(rows)
-        s = np.full(X.shape[1], np.sqrt(self.gamma))
-        squares = None if self.em else np.hstack([X * X, X])
+    def followed(self, problem: Problem, rows: np.ndarray) -> Hypotheses:
+        """The optima of the starts that are followed to their ends: all, or the winners of ``HEATS``.
+
+        The cost after 20 of a hundred iterations foretells the last one roughly, after 80 well. In the mean
+        over ten seeds the best optimum is no worse than that of all starts.
+        """
+        crowd = self.race and self.max_starts == "auto" and len(rows) >= CROWD
+        return self.from_starts(problem, rows, HEATS if crowd and not self.em else ())
+
+    def from_starts(self, problem: Problem, rows: np.ndarray, heats=()) -> Hypotheses:
+        """The optimum reached from each start that every heat lets go on, in the order of the starts."""
+        rows, s = np.ascontiguousarray(rows), np.full(problem.instances.shape[1], np.sqrt(self.gamma))
+        if self.em:
+            return self._alternated(problem, rows, s)
+        X = problem.instances
+        slots, squares = new_slots(X, rows, s), np.hstack([X * X, X])
+        width = max(1, min(TOGETHER, LARGEST // len(X)))
+        going = np.arange(len(rows))
+        for until, share in (*heats, (self.max_iter, 1.0)):
+            report = _Progress(len(going), self.verbose)
+
+            def task(block, going=going, until=until, report=report):
+                part = going[block]
+                minimise_together(problem, squares, slots, part, width, until, self.max_iter, self.tol)
+                report(slots.number[part, COST])
+
+            map_blocks(task, slices(len(going), BLOCK))
+            order = np.argsort(slots.number[going, COST], kind="stable")
+            going = np.sort(going[order[: max(1, round(share * len(rows)))]])
+        return _optima(slots.theta[going], slots.number[going, COST], slots.count[going, ITERATION])
+
+    def _alternated(self, problem: Problem, rows: np.ndarray, s: np.ndarray) -> Hypotheses:
+        """EM-DD from each start."""
         report = _Progress(len(rows), self.verbose)
 
         def task(block):
-            if self.em:
-                found = [
-                    expectation_maximisation(problem, r, s, self.max_iter, self.tol) for r in rows[block]
-                ]
-                result = tuple(np.array(part) for part in zip(*found, strict=True))
-            else:
-                width = max(1, min(TOGETHER, LARGEST // len(X)))
-                result = minimise_together(problem, squares, rows[block], s, width, self.max_iter, self.tol)
+            found = [expectation_maximisation(problem, r, s, self.max_iter, self.tol) for r in rows[block]]
+            result = tuple(np.array(part) for part in zip(*found, strict=True))
             report(result[1])
             return result
 
-        done = map_blocks(task, slices(len(rows), EM_BLOCK if self.em else BLOCK))
-        thetas, costs, n_iter = (np.concatenate(part) for part in zip(*done, strict=True))
-        points, scales = np.split(thetas, 2, axis=1)
-        return Hypotheses(points, np.abs(scales), costs, n_iter)
+        done = map_blocks(task, slices(len(rows), EM_BLOCK))
+        return _optima(*(np.concatenate(part) for part in zip(*done, strict=True)))
+
+
+def _optima(thetas, costs, n_iter) -> Hypotheses:
+    points, scales = np.split(thetas, 2, axis=1)
+    return Hypotheses(points, np.abs(scales), costs, n_iter)
 
 
 class _Progress:

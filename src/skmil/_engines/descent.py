@@ -31,45 +31,40 @@ Slots = namedtuple(
     "Slots", ["theta", "trial", "g", "direction", "steps", "turns", "rho", "number", "count"]
 )
 COST, SLOPE, STEP, LOW, HIGH = range(5)  # columns of ``number``
-ITERATION, TRIES = range(2)  # columns of ``count``
+ITERATION, TRIES, ENDED = range(3)  # columns of ``count``
 
 
 @njit
-def minimise_together(problem, squares, starts, s, width, max_iter, tol):
-    """L-BFGS from the instances ``starts``, ``width`` of them at a time.
+def minimise_together(problem, squares, slots, which, width, until, max_iter, tol):
+    """Go on with the slots ``which``, ``width`` of them in step, until iteration ``until`` or their ends.
 
-    ``squares`` is (x^2, x) for each instance. Returns theta, cost and iterations of each start.
+    ``squares`` is (x^2, x) for each instance. A slot that stops at ``until`` may go on later; one that has
+    come to its end is not touched again.
     """
     n = 2 * problem.instances.shape[1]
-    thetas, costs = np.empty((len(starts), n)), np.empty(len(starts))
-    iterations = np.empty(len(starts), dtype=np.int64)
-    active = min(width, len(starts))
-    slots = _new_slots(active, n)
-    serves = np.arange(active)  # number of the start in each slot
-    for i in range(active):
-        _begin(slots, i, np.concatenate((problem.instances[starts[i]], s)))
-    waiting = active
-    values, g, coefficients = np.empty(active), np.empty((active, n)), np.empty((active, n))
-    d = np.empty(active * len(problem.rows))
+    waiting = which[slots.count[which, ENDED] == 0]
+    active = min(width, len(waiting))
+    ids, following = waiting[:active].copy(), active
+    trials, values, g = np.empty((active, n)), np.empty(active), np.empty((active, n))
+    coefficients, d = np.empty((active, n)), np.empty(active * len(problem.rows))
     while active and not problem.stop[0]:
         a = slice(0, active)
+        for i in range(active):
+            trials[i] = slots.trial[ids[i]]
         table = d[: active * len(problem.rows)].reshape((-1, active))
-        _evaluate(problem, squares, slots.trial[a], coefficients[a], table, values[a], g[a])
+        _evaluate(problem, squares, trials[a], coefficients[a], table, values[a], g[a])
         for i in range(active - 1, -1, -1):
-            if _advance(slots, i, values[i], g[i], max_iter, tol):
+            slot = ids[i]
+            if not _advance(slots, slot, values[i], g[i], max_iter, tol):
+                slots.count[slot, ENDED] = 1
+            elif slots.count[slot, ITERATION] < until:
                 continue
-            done = serves[i]
-            thetas[done], costs[done] = slots.theta[i], slots.number[i, COST]
-            iterations[done] = slots.count[i, ITERATION]
-            if waiting < len(starts):
-                _begin(slots, i, np.concatenate((problem.instances[starts[waiting]], s)))
-                serves[i] = waiting
-                waiting += 1
-            else:  # the last slot moves here; it has been advanced already
+            if following < len(waiting):
+                ids[i] = waiting[following]
+                following += 1
+            else:  # the last one moves here; it has been advanced already
                 active -= 1
-                _move(slots, active, i)
-                serves[i] = serves[active]
-    return thetas, costs, iterations
+                ids[i] = ids[active]
 
 
 @njit
@@ -79,7 +74,7 @@ def expectation_maximisation(problem, start, s, max_iter, tol):
     g = np.empty_like(best)
     cost = cost_and_gradient(problem, best, g)
     chosen, ends = np.empty(len(problem.y), dtype=np.int64), np.arange(len(problem.y) + 1)
-    slots = _new_slots(1, len(best))
+    slots = _empty_slots(1, len(best))
     rounds = 0
     while rounds < max_iter and not problem.stop[0]:
         rounds += 1
@@ -192,10 +187,20 @@ def _choose_nearest(problem, theta, chosen):
 
 
 @njit
-def _new_slots(n_slots, n):
+def new_slots(instances, starts, s):
+    """Slots that begin at the instances ``starts`` with the scales s."""
+    n = 2 * instances.shape[1]
+    slots = _empty_slots(len(starts), n)
+    for i in range(len(starts)):
+        _begin(slots, i, np.concatenate((instances[starts[i]], s)))
+    return slots
+
+
+@njit
+def _empty_slots(n_slots, n):
     table = np.zeros((4, n_slots, n))
     past = np.zeros((2, n_slots, MEMORY, n))
-    rho, count = np.zeros((n_slots, MEMORY)), np.zeros((n_slots, 2), dtype=np.int64)
+    rho, count = np.zeros((n_slots, MEMORY)), np.zeros((n_slots, 3), dtype=np.int64)
     number = np.zeros((n_slots, 5))
     return Slots(table[0], table[1], table[2], table[3], past[0], past[1], rho, number, count)
 
@@ -205,17 +210,6 @@ def _begin(slots, i, theta):
     slots.theta[i] = theta
     slots.trial[i] = theta
     slots.count[i, ITERATION] = -1  # nothing has been evaluated yet
-
-
-@njit
-def _move(slots, source, target):
-    """Slot ``source`` takes the place of slot ``target``."""
-    if source != target:
-        slots.theta[target], slots.trial[target] = slots.theta[source], slots.trial[source]
-        slots.g[target], slots.direction[target] = slots.g[source], slots.direction[source]
-        slots.steps[target], slots.turns[target] = slots.steps[source], slots.turns[source]
-        slots.rho[target], slots.number[target] = slots.rho[source], slots.number[source]
-        slots.count[target] = slots.count[source]
 
 
 @njit
