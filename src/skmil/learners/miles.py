@@ -79,8 +79,7 @@ class MILES(BinaryBagClassifier):
     def _fit(self, bags, y, w):
         embedding = MilesEmbedding(self.gamma)
         small = len(bags) * bags.instances.shape[0] <= WHOLE
-        embedding.fit(bags)
-        Z = embedding._transform(bags) if small else _columns(embedding, bags)
+        Z = embedding.fit_transform(bags) if small else _columns(embedding.fit(bags), bags)
         coef, self.intercept_, self.objective_ = one_norm_svm(Z, y, self.C * w)
         self.selected_ = np.flatnonzero(coef)
         self.coef_ = coef[self.selected_]
