@@ -1,7 +1,9 @@
 """Work on Dask workers has the bits of work done here; Gram matrices on disk go on where they stopped."""
 
 import sys
+import time
 
+import distributed
 import numpy as np
 import pytest
 import zarr
@@ -65,6 +67,42 @@ def _fails(plan, item):
     raise ValueError(f"{plan} features")
 
 
+def test_a_worker_computes_while_it_writes(tmp_path):
+    """The end of a task waits here until the next task has begun, and no two ends run at once."""
+    with enter(1):
+        ends = dict(module.run(_begins, tmp_path, range(4), end=_waits_for_the_next))
+    assert ends == dict.fromkeys(range(4), "together") | {3: "last"}
+
+
+def _begins(folder, k):
+    (folder / str(k)).touch()
+    return k
+
+
+def _waits_for_the_next(folder, k, result):
+    (folder / "ending").mkdir()
+    for _ in range(2000):
+        if k == 3 or (folder / str(k + 1)).exists():
+            break
+        time.sleep(0.01)
+    else:
+        return "alone"
+    time.sleep(0.05)
+    (folder / "ending").rmdir()
+    return "last" if k == 3 else "together"
+
+
+def test_workers_with_several_threads(data, tmp_path):
+    """A client of one's own may have them; tiles are then computed side by side in one process."""
+    _, store, _ = data
+    expected = skmil.gram(SetKernel(), store)
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 4, "dashboard_address": ":0"}
+    with distributed.Client(**options) as client, enter(client):
+        for k in range(3):
+            K = skmil.gram(SetKernel(), store, out=tmp_path / f"{k}.zarr", tile=3)
+            assert_array_equal(K[:], expected)
+
+
 def test_nobody_answers(data, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(module, "SECONDS_TO_CONNECT", 0.5)
     _, store, _ = data
@@ -104,6 +142,10 @@ def test_tiles_have_the_bits_of_the_matrix(tmp_path, kernel):
         assert_array_equal(skmil.gram(kernel, bags, tile=tile), symmetric)
         assert_array_equal(skmil.gram(kernel, bags, few, tile=tile), other)
     assert_array_equal(skmil.gram(kernel, store, out=tmp_path / "k.zarr", tile=4)[:], symmetric)
+    known = kernel.transform(skmil.Bags.from_list(list(bags)))
+    for part in (slice(0, 4), slice(4, 9), slice(9, 10), slice(10, 15)):  # asked for in parts
+        assert_array_equal(kernel(bags[part], few), other[part])
+        assert_array_equal(kernel.transform(bags[part]), known[part])
 
 
 def test_single_precision_on_request(data, tmp_path):

@@ -1,5 +1,9 @@
 """Set and minimax kernels against their definitions; the algebra of kernels."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -48,6 +52,25 @@ def test_normalizations(kind, bags):
     d = np.sqrt(S.diagonal())
     assert_allclose(cosine(bags), S / np.outer(d, d), rtol=1e-10)
     assert_allclose(cosine(bags[:2], bags), (S / np.outer(d, d))[:2], rtol=1e-10)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts page faults with an allocator of Linux")
+def test_room_for_blocks_is_asked_for_once():
+    """Where memory goes back to the system at once, as in workers of Dask, each request costs its pages."""
+    code = (
+        "import resource, numpy as np, skmil\n"
+        "k = skmil.kernels.SetKernel(gamma=0.1)\n"
+        "X = np.random.default_rng(0).random((100, 200, 10))\n"
+        "faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "with skmil.threads(1):\n"
+        "    k(X[:2])\n"
+        "    before = faults()\n"
+        "    k(X)\n"
+        "print(faults() - before)\n"
+    )
+    environment = os.environ | {"MALLOC_TRIM_THRESHOLD_": "65536"}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert int(found.stdout) < 10_000, found.stderr
 
 
 def test_duplicates_do_not_change_the_mean(bags):

@@ -16,22 +16,26 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache, partial, wraps
 from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import ThreadpoolController
 
 from skmil._lazy import BLOCK_BYTES, LazyBags, cut
-from skmil._threads import threads
+from skmil._threads import one_blas_thread, threads
 from skmil.bags import Bags
 from skmil.store import BagStore, open_bags, write_bags
 
 SECONDS_TO_CONNECT, SECONDS_TO_START = 10, 120
 SECONDS_ALONE = 20  # after which a worker without a scheduler ends
+SECONDS_TO_NOTICE = 1.0  # that a worker has ended
 USABLE = 0.7  # share of a worker's memory at which Dask begins to slow it down
 BASE_BYTES = 2**28  # a worker with this package and nothing else
 
 _client: ContextVar[Any] = ContextVar("client", default=None)
+_ending = Lock()
 
 
 @contextmanager
@@ -72,7 +76,9 @@ def active() -> bool:
     return _client.get() is not None
 
 
-def run(task: Callable, plan, items: Iterable, n_bytes: int = 0) -> Iterator[tuple[Any, Any]]:
+def run(
+    task: Callable, plan, items: Iterable, n_bytes: int = 0, end: Callable | None = None
+) -> Iterator[tuple[Any, Any]]:
     """Pairs (item, ``task(plan, item)``), in the order in which tasks end.
 
     Parameters
@@ -81,15 +87,18 @@ def run(task: Callable, plan, items: Iterable, n_bytes: int = 0) -> Iterator[tup
     plan : whatever all tasks share; written to a file once
     items : numbers, or other small things
     n_bytes : memory that one task needs; a cluster whose workers have less is refused
+    end : function of (plan, item, result of the task), whose result takes the place of the task's; optional
+        It waits for the disk and computes nothing: a worker begins its next task meanwhile.
     """
     client = _client.get()
     if client is None:
         for item in items:
-            yield item, task(plan, item)
+            result = task(plan, item)
+            yield item, result if end is None else end(plan, item, result)
         return
     _check_memory(client, n_bytes)
     with _spooled(plan) as path:
-        yield from _run_there(client, task, path, list(items), n_bytes)
+        yield from _run_there(client, partial(_call, task, end, path), list(items), n_bytes)
 
 
 def map_bags(function: Callable, bags) -> Any:
@@ -153,7 +162,7 @@ def _n_bytes(bags: Bags) -> int:
     return X.data.nbytes + X.indices.nbytes if bags.is_sparse else X.nbytes
 
 
-def _run_there(client, task, path: str, items: list, n_bytes: int) -> Iterator[tuple[Any, Any]]:
+def _run_there(client, call: Callable, items: list, n_bytes: int) -> Iterator[tuple[Any, Any]]:
     """Keep a few tasks for each worker in the queue, and hand on results as they come."""
     distributed = _import_distributed()
     waiting, queue = {}, iter(items)
@@ -161,7 +170,7 @@ def _run_there(client, task, path: str, items: list, n_bytes: int) -> Iterator[t
 
     def submit() -> None:
         for item in queue:
-            future = client.submit(_call, task, path, item, pure=False)
+            future = client.submit(call, item, pure=False)
             waiting[future.key] = item
             done.add(future)
             return
@@ -192,12 +201,22 @@ def _raise(distributed, future, result, n_bytes: int):
     raise error
 
 
-def _call(task: Callable, path: str, item):
-    """What a worker does."""
-    from threadpoolctl import threadpool_limits
+def _call(task: Callable, end: Callable | None, path: str, item):
+    """What a worker does in each of its threads; one end at a time, so that little is lost with it."""
+    plan = _plan(path)
+    with threads(1), one_blas_thread(), _openmp(len(sys.modules)).limit(limits=1):
+        result = task(plan, item)
+    if end is None:
+        return result
+    with _ending:
+        _import_distributed().secede()
+        return end(plan, item, result)
 
-    with threads(1), threadpool_limits(1):
-        return task(_plan(path), item)
+
+@lru_cache(1)
+def _openmp(n_modules: int) -> ThreadpoolController:
+    """Libraries with threads by OpenMP; to look for them takes milliseconds, and imports bring more."""
+    return ThreadpoolController().select(user_api="openmp")
 
 
 @lru_cache(2)
@@ -258,18 +277,37 @@ def _processes(distributed, n: int) -> Iterator[Any]:
     command = [sys.executable, "-m", "dask", "worker", "--nthreads", "1", "--no-dashboard"]
     command += ["--memory-limit", f"{_worker_memory(n)}B", "--death-timeout", str(SECONDS_ALONE)]
     quiet: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet["env"] = os.environ | {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}  # nobody looks
     options = {"n_workers": 0, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
-        processes = [subprocess.Popen([*command, local.scheduler_address], **quiet) for _ in range(n)]
-        try:
+        with _kept_alive(lambda: subprocess.Popen([*command, local.scheduler_address], **quiet), n):
             client.wait_for_workers(n, timeout=SECONDS_TO_START)
-            yield client
-        finally:
-            client.retire_workers()
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait()
+            try:
+                yield client
+            finally:
+                client.retire_workers()
+
+
+@contextmanager
+def _kept_alive(start: Callable[[], subprocess.Popen], n: int) -> Iterator[None]:
+    """So many processes for as long as the context lasts: one that has ended is started anew."""
+    processes, over = [start() for _ in range(n)], Event()
+
+    def watch() -> None:
+        while not over.wait(SECONDS_TO_NOTICE):
+            processes[:] = [p if p.poll() is None else start() for p in processes]
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
 
 
 def _client_of(distributed, address: str):

@@ -93,6 +93,15 @@ def middle(bags) -> np.ndarray:
     return bags.rows(rows).astype(np.float64, copy=False).mean(axis=0)
 
 
+def beside(A: Bags, B: Bags) -> Bags:
+    """A, with sums within it measured from where those with B are: which bags are asked has no say."""
+    if A is B or A.is_sparse or B.is_sparse:
+        return A
+    part = A[:]
+    part.origin = middle(B) if B.origin is None else B.origin
+    return part
+
+
 def pair_sums(A: Bags, B: Bags, kernel: InstanceKernel, u=None, v=None) -> np.ndarray:
     r"""For each pair of bags, the sum of the kernel over all pairs of their instances.
 

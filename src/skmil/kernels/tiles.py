@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import joblib
@@ -90,12 +91,12 @@ def default_tile(A, B) -> int:
 
 
 def tile_bytes(A, B, tile: int) -> int:
-    """Memory that a tile needs: its bags as they are and in float64, and the numbers of the tile."""
+    """Memory that a tile needs: its bags as they are and in float64, its numbers and the last ones."""
     sides = [
         max(int(X.sizes[s].sum()) for s in slices(len(X), tile)) * (_row_bytes(X) + 8 * _width(X))
         for X in (A, B)
     ]
-    return int(sum(sides)) + 4 * 8 * tile**2
+    return int(sum(sides)) + 6 * 8 * tile**2
 
 
 def without_bags(kernel: BagKernel) -> BagKernel:
@@ -132,7 +133,6 @@ class Tiles:
             for j in range(i if self.symmetric else 0, len(self.columns))
         ]
         self.origins = [None if A.is_sparse or B.is_sparse else middle(X) for X in (A, B)]
-        self._kept: dict[tuple[int, int], Bags] = {}
 
     def missing(self) -> list[int]:
         """Numbers of the tiles that are not on disk: their presence is the only mark of being done."""
@@ -163,29 +163,31 @@ class Tiles:
         write_file(file, chunk.data.cast("B"))
 
     def __getstate__(self):
-        return vars(self) | {"_kept": {}}
+        return {name: value for name, value in vars(self).items() if name != "_bags"}
 
-    def _bags(self, side: int, k: int) -> Bags:
+    @cached_property
+    def _bags(self) -> Callable[[int, int], Bags]:
         """The bags of a row or column of tiles; the two that were asked for last are kept."""
-        part = self._kept.pop((side, k), None)
-        if part is None:
-            while len(self._kept) > 1:
-                del self._kept[next(iter(self._kept))]
-            X, cuts = (self.B, self.columns) if side else (self.A, self.rows)
-            part = X[cuts[k]]
-            part = part if isinstance(part, Bags) else part.load(2**62)
-            part.origin = self.origins[side]
-        self._kept[side, k] = part
+        return lru_cache(2)(self._read)
+
+    def _read(self, side: int, k: int) -> Bags:
+        X, cuts = (self.B, self.columns) if side else (self.A, self.rows)
+        part = X[cuts[k]]
+        part = part if isinstance(part, Bags) else part.load(2**62)
+        part.origin = self.origins[side]
         return part
 
 
-def _tile(tiles: Tiles, k: int):
-    """One task: compute a tile, unless another worker has, and write it or hand it back."""
-    if tiles.path is None:
-        return tiles.compute(k)
-    if not all(f.exists() for f in tiles.files(k)):
-        tiles.write(k, tiles.compute(k))
-    return None
+def _tile(tiles: Tiles, k: int) -> np.ndarray | None:
+    """One task: compute a tile, unless another worker has."""
+    done = tiles.path is not None and all(f.exists() for f in tiles.files(k))
+    return None if done else tiles.compute(k)
+
+
+def _written(tiles: Tiles, k: int, K: np.ndarray | None) -> None:
+    """The end of a task: its tile is on disk."""
+    if K is not None:
+        tiles.write(k, K)
 
 
 def _in_memory(kernel, A, B, tile, dtype, progress) -> np.ndarray:
@@ -210,7 +212,7 @@ def _on_disk(kernel, A, B, tile, dtype, out: Path, progress):
         tiles = Tiles(kernel, a, b, tile, dtype, part)
         todo = tiles.missing()
         done = len(tiles.places) - len(todo)
-        for _ in run(_tile, tiles, todo, tile_bytes(A, B, tile)):
+        for _ in run(_tile, tiles, todo, tile_bytes(A, B, tile), _written):
             done += 1
             if progress is not None:
                 progress(done, len(tiles.places))
