@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._engines.pairs import beside
 from skmil._parameters import COUNT, POSITIVE, SEED, check_parameters, naming, one_of
 from skmil._product import product, row_squares
 from skmil._random import random_key
@@ -98,7 +99,7 @@ class BagKernel(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def _cosine(self, A: Bags, B: Bags) -> np.ndarray:
         """What ``Normalized`` gives; a kernel whose values leave the range of floats has its own way."""
         K = self._gram(A, B)
-        a = K.diagonal() if A is B else self._diag(A)
+        a = K.diagonal() if A is B else self._diag(beside(A, B))
         return cosine(K, a, a if A is B else self._diag(B))
 
     def _self_cosine(self, A: Bags) -> np.ndarray:

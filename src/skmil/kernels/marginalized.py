@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import Hypotheses, Search, unit_targets
 from skmil._engines.labels import label_moments, label_overlap, tent_mean
-from skmil._engines.pairs import InstanceKernel, instance_sums, pair_sums, resolve_gamma, self_sums
+from skmil._engines.pairs import InstanceKernel, beside, instance_sums, pair_sums, resolve_gamma, self_sums
 from skmil._parameters import COUNT, ESTIMATOR, GAMMA, POSITIVE, SEED, one_of
 from skmil._schema import check_labels
 from skmil.bags import Bags
@@ -158,7 +158,7 @@ class MarginalizedKernel(BagKernel):
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
         A, B = self._check(X), self._check(Y)
         u, v = self._channels(A), self._channels(B)
-        rows = np.repeat(self._size(A, u), A.sizes)
+        rows = np.repeat(self._size(beside(A, B), u), A.sizes)
         return quotient(instance_sums(A, B, self._instance(), u, v), rows, self._size(B, v))
 
     def _fit(self, bags, y):
@@ -224,7 +224,7 @@ class MarginalizedKernel(BagKernel):
         K = pair_sums(A, B, instance, u, v)
         if not self.normalize:
             return K
-        a = K.diagonal() if A is B else self_sums(A, instance, u)
+        a = K.diagonal() if A is B else self_sums(beside(A, B), instance, u)
         return cosine(K, a, a if A is B else self_sums(B, instance, v))
 
     def _diag(self, A):

@@ -4,6 +4,7 @@ import numpy as np
 
 from skmil._engines.pairs import (
     InstanceKernel,
+    beside,
     gamma_of,
     instance_sums,
     pair_sums,
@@ -84,7 +85,7 @@ class SetKernel(BagKernel):
     def instance_gram(self, X, Y) -> np.ndarray:
         """Share of each instance of X in k(X, Y): its rows add up, bag by bag, to ``self(X, Y)``."""
         A, B = self._check(X), self._check(Y)
-        rows = np.repeat(self._size(A), A.sizes)
+        rows = np.repeat(self._size(beside(A, B)), A.sizes)
         return quotient(instance_sums(A, B, self._instance()), rows, self._size(B))
 
     def _fit(self, bags, y):
@@ -93,7 +94,7 @@ class SetKernel(BagKernel):
     def _gram(self, A, B):
         K = pair_sums(A, B, self._instance())
         if self.normalization == "cosine":
-            a = K.diagonal() if A is B else self_sums(A, self._instance())
+            a = K.diagonal() if A is B else self_sums(beside(A, B), self._instance())
             return cosine(K, a, a if A is B else self_sums(B, self._instance()))
         return K if self.normalization == "sum" else quotient(K, self._size(A), self._size(B))
 

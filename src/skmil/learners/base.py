@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
@@ -9,13 +10,29 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._cluster import blockwise
+from skmil._lazy import groups
 from skmil._parameters import naming
 from skmil._schema import check_bags, check_bags_y, check_weights
-from skmil._threads import interruptible, slices
+from skmil._threads import interruptible, one_blas_thread, slices
 from skmil.bags import Bags
 
 NEGATIONS = ("in", "non", "not", "no", "un", "im")
 LARGEST_BLOCK = 2**23  # numbers in one block of bags with an instance left out: 64 MiB
+
+
+def groupwise(method: Callable) -> Callable:
+    """A method that gives an array for valid bags, by groups that depend on the sizes of bags alone.
+
+    What BLAS gives for a row depends, in its last bits, on how many there are. Blocks that are read from a
+    store are unions of groups, so bags in memory get the same numbers.
+    """
+
+    @wraps(method)
+    def call(self, bags: Bags) -> np.ndarray:
+        with one_blas_thread():
+            return np.concatenate([method(self, bags[g]) for g in groups(bags.sizes)])
+
+    return call
 
 
 class BagEstimator(BaseEstimator, metaclass=ABCMeta):

@@ -8,7 +8,7 @@ from skmil._engines.nearest import nearest
 from skmil._jit import bag, njit
 from skmil._parameters import CLASS_WEIGHT, COUNT, one_of
 from skmil._threads import map_blocks, slices
-from skmil.learners.base import BinaryBagClassifier
+from skmil.learners.base import BinaryBagClassifier, groupwise
 
 CENTRES = 64  # in one block of work
 
@@ -112,11 +112,13 @@ class BallBoost(BinaryBagClassifier):
             self.low_ = np.array([r.low for r, _ in rounds]).reshape(shape)
             self.high_ = np.array([r.high for r, _ in rounds]).reshape(shape)
 
+    @groupwise
     def _decision(self, bags):
         inside = self._inside(bags)
         hit = np.maximum.reduceat(inside, bags.offsets[:-1])
         return (2.0 * hit - 1.0) @ self.weights_ + self.intercept_
 
+    @groupwise
     def _instances(self, bags):
         """Exact shares: those of a bag add up to f(B) less what f would be if it met no region.
 

@@ -8,7 +8,7 @@ from skmil._engines.boxes.space import default_grid
 from skmil._jit import njit
 from skmil._parameters import CLASS_WEIGHT, COUNT, POSITIVE, SEED, one_of, real, whole
 from skmil._threads import slices
-from skmil.learners.base import BinaryBagClassifier
+from skmil.learners.base import BinaryBagClassifier, groupwise
 from skmil.preprocessing import BagGrid
 
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
@@ -197,6 +197,7 @@ class GMIL1(BinaryBagClassifier):
         """Log of the weighted sum over theta; the border itself, up to rounding, counts as positive."""
         return np.log((active @ hit + ~active @ missed) / self.theta) + ROUNDING
 
+    @groupwise
     def _decision(self, bags):
         hit, missed = self._weights()
         total = np.zeros(len(bags))
@@ -204,6 +205,7 @@ class GMIL1(BinaryBagClassifier):
             total += _weighted(bits, hit[group], missed[group])
         return np.log(total / self.theta) + ROUNDING
 
+    @groupwise
     def _instances(self, bags):
         r"""Exact shares of the weighted sum: what a hit adds is split among the points inside the box."""
         gain = self.size_ * (np.exp(self.hit_) - np.exp(self.missed_))

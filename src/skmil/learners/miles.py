@@ -6,7 +6,7 @@ from skmil._engines.nearest import nearest
 from skmil._engines.one_norm import Columns, one_norm_svm
 from skmil._parameters import CLASS_WEIGHT, GAMMA, POSITIVE
 from skmil.embeddings.miles import MilesEmbedding
-from skmil.learners.base import BinaryBagClassifier
+from skmil.learners.base import BinaryBagClassifier, groupwise
 
 WHOLE = 2**23  # numbers of a map that is held whole: 64 MB
 
@@ -93,6 +93,7 @@ class MILES(BinaryBagClassifier):
             self.selected_ = np.flatnonzero(np.isin(bags.owner, rows))[self.selected_]
             self.selected_bags_ = rows[self.selected_bags_]
 
+    @groupwise
     def _decision(self, bags):
         return self.embedding_._transform(bags) @ self.coef_ + self.intercept_
 

@@ -15,7 +15,7 @@ from skmil._schema import check_bags
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.kernels.set import SetKernel
-from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
+from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, groupwise, leave_one_out
 
 SIMILAR = 1e-9  # median cosine of two bags below which a Gram matrix is as good as diagonal
 PROBE = 500  # bags that are looked at for it
@@ -63,6 +63,11 @@ class _BagSVM(BagEstimator):
         if len(self.support_):
             K[:, self.kept_] = once(_cross, self.kernel_, bags)
         return K
+
+    @groupwise
+    def _shares(self, bags) -> np.ndarray:
+        """What each instance adds to the sum over support bags."""
+        return self.kernel_.instance_gram(bags, self.support_bags_) @ self.svm_.dual_coef_.ravel()
 
     def _checked(self, X):
         check_is_fitted(self)
@@ -171,8 +176,7 @@ class BagSVC(_BagSVM, BagClassifier):
         bags = self._checked(X)
         if len(self.classes_) > 2 or not hasattr(self.kernel_, "instance_gram"):
             return leave_one_out(self._decisions, bags)
-        alpha = self.svm_.dual_coef_.ravel()
-        return bags.split(self.kernel_.instance_gram(bags, self.support_bags_) @ alpha)
+        return bags.split(self._shares(bags))
 
     def _fit_classes(self, bags, codes, w):
         """The kernel, its Gram matrix and the machine; multi-class is one against one, as in SVC."""
@@ -228,8 +232,7 @@ class BagSVR(_BagSVM, BagRegressor):
         bags = self._checked(X)
         if not hasattr(self.kernel_, "instance_gram") or not len(self.support_):
             return leave_one_out(self._predict, bags)
-        alpha = self.svm_.dual_coef_.ravel()
-        return bags.split(self.kernel_.instance_gram(bags, self.support_bags_) @ alpha)
+        return bags.split(self._shares(bags))
 
     def _fit(self, bags, y, w):
         K = self._fit_kernel(bags, y)

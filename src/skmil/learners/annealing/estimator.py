@@ -16,7 +16,7 @@ from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWi
 from skmil.learners.annealing.dual import DualMachine
 from skmil.learners.annealing.losses import LOSSES
 from skmil.learners.annealing.primal import PrimalMachine
-from skmil.learners.base import BinaryBagClassifier
+from skmil.learners.base import BinaryBagClassifier, groupwise
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
@@ -238,6 +238,7 @@ class AnnealedSVM(BinaryBagClassifier):
             return np.add.reduceat(f, bags.offsets[:-1]) / bags.sizes
         return np.maximum.reduceat(f, bags.offsets[:-1])
 
+    @groupwise
     def _instances(self, bags):
         """The f of each instance, exactly: the bag's decision value is the largest, or the mean."""
         X = bags.instances if self.origin_ is None else bags.to_dense().instances - self.origin_
