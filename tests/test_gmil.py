@@ -12,7 +12,7 @@ from skmil.datasets import make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
 from skmil.kernels import BoxKernel, SetKernel
 from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, InstanceLabelSVM, gmil
-from skmil.learners.gmil import _intervals, _look_hopeless, group_boxes
+from skmil.learners.gmil import _intervals, _look_hopeless, _seen_hopeless, group_boxes
 from skmil.preprocessing import BagGrid
 from tests import naive
 
@@ -189,6 +189,15 @@ class TestWinnow:
         masks = [_intervals(c, 100, v)[0] for c, v in zip(centers.T, cuts, strict=True)]
         assert _look_hopeless(40, masks) == (n_features >= 40)
         if n_features < 40:
+            group_boxes(centers, np.full(n_features, 100), cuts)  # which fits
+
+    @pytest.mark.parametrize("n_features", [1, 2, 3, 4, 20])
+    def test_too_many_groups_are_seen_by_counting_some_and_nothing_else_is(self, n_features):
+        centers = np.random.default_rng(n_features).integers(0, 100, size=(20, n_features)).astype(float)
+        cuts = GMIL1()._cuts(centers)
+        masks = [_intervals(c, 100, v)[0] for c, v in zip(centers.T, cuts, strict=True)]
+        assert _seen_hopeless(20, masks) == (n_features == 20)
+        if n_features < 20:
             group_boxes(centers, np.full(n_features, 100), cuts)  # which fits
 
     def test_merging_keeps_predictions_on_training_bags(self):

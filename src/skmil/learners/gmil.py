@@ -14,7 +14,8 @@ from skmil.preprocessing import BagGrid
 ROUNDING = 1e-12  # at the start every bag scores theta exactly, up to rounding
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
 WIDE, BITS = 2**16, 2**27  # most groups that are looked at together, and most bits of their masks
-DRAWN, BOUNDED = 2**14, (4, 6, 8, 10)  # boxes drawn to see if groups are too many, features they bound
+DRAWN, BOUNDED = 2**14, (10, 8, 6, 4)  # boxes drawn to see if groups are too many, features they bound
+COUNTED = 2**20  # boxes drawn to count their groups
 
 
 class GMIL1(BinaryBagClassifier):
@@ -302,15 +303,14 @@ def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
     The groups that some of the groups of a step lead to are at least as many in the next, so a count by a
     part refuses nothing that fits.
     """
-    if _look_hopeless(m, masks):
+    if _look_hopeless(m, masks) or _seen_hopeless(m, masks):
         _refuse(m, 1, masks, 0)
     for most in (2**15, 2**18, LIMIT):
         inside = np.array([(1 << m) - 1])
         for k, which in enumerate(masks):
             if len(inside) * len(which) > LIMIT:
                 _refuse(m, len(inside), masks, k)
-            inside = np.unique(inside[:: -(-len(inside) // most), None] & which)
-            inside = inside[inside != 0]
+            inside = _distinct(inside[:: -(-len(inside) // most), None] & which)
 
 
 def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
@@ -322,10 +322,9 @@ def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
     if len(masks) == 1:
         return False
     rng, most = np.random.default_rng(0), LIMIT / len(masks[-1])
-    dropped = [[m - int(which).bit_count() for which in of_feature] for of_feature in masks[:-1]]
 
-    def seldom(bounded):  # long sides, so that some centers are left
-        long = [w[np.array(n) * bounded <= 1.5 * m] for w, n in zip(masks[:-1], dropped, strict=True)]
+    def seldom(bounded):
+        long = _long_sides(m, masks[:-1], bounded)
         n_long = np.array([len(w) for w in long])
         table = np.array([np.resize(w, n_long.max()) for w in long])
         k = rng.integers(len(table), size=(bounded, DRAWN))
@@ -336,10 +335,46 @@ def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
     return any(seldom(bounded) for bounded in BOUNDED)
 
 
+def _seen_hopeless(m: int, masks: list[np.ndarray]) -> bool:
+    """Whether boxes drawn at random fall into too many groups: there are no fewer.
+
+    They are bounded by features before a late one with most intervals, where a step holds most.
+    """
+    late = range(len(masks) // 2, len(masks))
+    step = max(late, key=lambda k: (len(masks[k]), k))
+    if step == 0:
+        return False
+    rng, seen = np.random.default_rng(0), np.empty(0, dtype=np.int64)
+    for bounded in BOUNDED:
+        long = _long_sides(m, masks[:step], bounded)
+        width = max(len(w) for w in long)
+        table = np.concatenate([np.resize(w, width) for w in long])
+        inside = np.full(COUNTED, (1 << m) - 1)
+        for _ in range(bounded):
+            inside &= table[rng.integers(len(table), size=COUNTED, dtype=np.uint32)]
+        seen = _distinct(np.append(seen, inside))
+        if len(seen) * len(masks[step]) > LIMIT:
+            return True
+    return False
+
+
+def _distinct(inside: np.ndarray) -> np.ndarray:
+    """The groups with a center, each once; NumPy sorts such numbers much faster than it hashes them."""
+    ordered = np.sort(inside, axis=None)
+    ordered = ordered[np.searchsorted(ordered, 1) :]
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+
+
+def _long_sides(m: int, masks: list[np.ndarray], bounded: int) -> list[np.ndarray]:
+    """Intervals so long that a box of ``bounded`` of them has some centers left."""
+    dropped = [np.array([m - int(which).bit_count() for which in of_feature]) for of_feature in masks]
+    return [w[n * bounded <= 1.5 * m] for w, n in zip(masks, dropped, strict=True)]
+
+
 def _refuse(m: int, groups: int, intervals: list, k: int) -> None:
-    ahead = float(np.prod([float(len(which)) for which in intervals[k:]]))
+    powers = np.log2(groups) + np.log2([len(which) for which in intervals[k:]]).sum()
     raise ValueError(
-        f"{m} representatives in {len(intervals)} dimensions make up to {min(2.0**m, groups * ahead):.1e} "
+        f"{m} representatives in {len(intervals)} dimensions make up to {2.0 ** min(m, powers):.1e} "
         "groups of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
     )
 
