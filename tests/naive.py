@@ -286,6 +286,33 @@ def smallest_box(bags):
     return min(np.ptp(np.array(choice), axis=0).sum() for choice in product(*bags))
 
 
+def grown_box(bags, start):
+    """One instance of each bag, from bag and number ``start`` on: the cheapest of all, then replaced ones."""
+
+    def growth(x, others):
+        P = np.array(others)
+        return np.maximum(np.maximum(P.min(axis=0) - x, x - P.max(axis=0)), 0).sum() if others else 0.0
+
+    def cheapest(i):
+        others = [bags[j][a] for j, a in chosen.items() if j != i]
+        return min((growth(x, others), a) for a, x in enumerate(bags[i]))
+
+    chosen = {start[0]: start[1]}
+    while len(chosen) < len(bags):
+        _, bag, a = min(
+            (size, i, a) for i in range(len(bags)) if i not in chosen for size, a in [cheapest(i)]
+        )
+        chosen[bag], changed = a, True
+        while changed:
+            changed = False
+            for i in sorted(chosen):
+                size, a = cheapest(i)
+                others = [bags[j][b] for j, b in chosen.items() if j != i]
+                if size < growth(bags[i][chosen[i]], others) * (1 - 1e-12):
+                    chosen[i], changed = a, True
+    return np.array([bags[i][chosen[i]] for i in range(len(bags))])
+
+
 # Box counting: every box of the grid, one by one
 
 

@@ -45,6 +45,16 @@ def test_growing_finds_small_boxes():
     assert np.mean(np.array(found) / smallest) < 1.15
 
 
+def test_growing_is_the_naive_one_with_ties_too():
+    rng = np.random.default_rng(2)
+    for draw in (lambda shape: rng.normal(size=shape), lambda shape: rng.integers(0, 6, shape) * 1.0) * 8:
+        bags = [draw((rng.integers(1, 5), 3)) for _ in range(rng.integers(1, 12))]
+        P, offsets = np.concatenate(bags), np.cumsum([0] + [len(b) for b in bags])
+        start = _start(P, offsets)
+        bag = int(np.searchsorted(offsets, start, side="right")) - 1
+        assert_array_equal(grown(bags), naive.grown_box(bags, (bag, start - offsets[bag])))
+
+
 def test_no_single_replacement_makes_the_box_smaller():
     rng = np.random.default_rng(1)
     bags = [rng.normal(size=(rng.integers(1, 9), 4)) for _ in range(12)]

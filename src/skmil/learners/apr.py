@@ -30,8 +30,8 @@ class APR(BinaryBagClassifier):
     units of half a side, hence 1 in the middle, 0 on the border and negative outside. A bag has that
     of its best instance.
 
-    Cost: :math:`O(n_+ N_+ d)` for each round of backfitting, over the :math:`N_+` instances of :math:`n_+`
-    positive bags. Sparse bags are made dense.
+    Cost: :math:`O(n_+ N_+ d)`, over the :math:`N_+` instances of :math:`n_+` positive bags. Sparse bags are
+    made dense.
 
     Parameters
     ----------
@@ -182,11 +182,11 @@ def _grow(P, offsets, start):
     chosen = np.full(n, -1)
     chosen[np.searchsorted(offsets, start, side="right") - 1] = start
     for _ in range(n - 1):
-        low, high = _box(P, chosen, -1)
+        sides = _sides(P, chosen)
         best, bag = np.inf, -1
         for i in range(n):
             if chosen[i] < 0:
-                row, size = _cheapest(P, offsets, i, low, high)
+                row, size = _cheapest(P, offsets, i, sides[0], sides[1])
                 if size < best:
                     best, bag, found = size, i, row
         chosen[bag] = found
@@ -196,28 +196,52 @@ def _grow(P, offsets, start):
 
 @njit
 def _backfit(P, offsets, chosen):
-    """Replace choices, in place, as long as the box shrinks."""
+    """Replace choices, in place, as long as the box shrinks; one that holds no side cannot shrink it."""
     changed = True
     while changed:
         changed = False
+        sides = _sides(P, chosen)
         for i in range(len(chosen)):
-            if chosen[i] < 0:
+            if chosen[i] < 0 or not _holds(P[chosen[i]], sides):
                 continue
-            low, high = _box(P, chosen, i)
+            low, high = _without(P[chosen[i]], sides)
             row, size = _cheapest(P, offsets, i, low, high)
             if size < _growth(P, chosen[i], low, high) * (1 - 1e-12):  # rounding must not go in circles
                 chosen[i], changed = row, True
+                sides = _sides(P, chosen)
 
 
 @njit
-def _box(P, chosen, without):
-    """Sides of the box of the chosen instances, leaving out those of one bag."""
-    low, high = np.full(P.shape[1], np.inf), np.full(P.shape[1], -np.inf)
-    for i in range(len(chosen)):
-        if chosen[i] >= 0 and i != without:
+def _sides(P, chosen):
+    """Sides of the box of the chosen instances, low and high, and the next values inside them."""
+    low, high = np.full((2, P.shape[1]), np.inf), np.full((2, P.shape[1]), -np.inf)
+    for row in chosen:
+        if row >= 0:
             for k in range(P.shape[1]):
-                low[k] = min(low[k], P[chosen[i], k])
-                high[k] = max(high[k], P[chosen[i], k])
+                x = P[row, k]
+                low[1, k] = min(low[1, k], max(low[0, k], x))
+                low[0, k] = min(low[0, k], x)
+                high[1, k] = max(high[1, k], min(high[0, k], x))
+                high[0, k] = max(high[0, k], x)
+    return low[0], high[0], low[1], high[1]
+
+
+@njit
+def _holds(x, sides):
+    """Whether x lies on a side of the box."""
+    for k in range(len(x)):
+        if x[k] == sides[0][k] or x[k] == sides[1][k]:
+            return True
+    return False
+
+
+@njit
+def _without(x, sides):
+    """Low and high sides of the box of all chosen instances but x."""
+    low, high = sides[0].copy(), sides[1].copy()
+    for k in range(len(x)):
+        low[k] = sides[2][k] if x[k] == low[k] else low[k]
+        high[k] = sides[3][k] if x[k] == high[k] else high[k]
     return low, high
 
 
