@@ -287,7 +287,7 @@ def smallest_box(bags):
 
 
 def grown_box(bags, start):
-    """One instance of each bag, from bag and number ``start`` on: the cheapest of all, then replaced ones."""
+    """One instance of each bag, from bag and number ``start`` on: the cheapest first, then replaced."""
 
     def growth(x, others):
         P = np.array(others)
