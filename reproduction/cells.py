@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import skmil
 from reproduction.tasks import Table
-from skmil._identity import agree, plain, settings_of, text_of
+from skmil._identity import agree, plain, searched, settings_of, text_of, unsearched, unsearched_text
 from skmil.bags import Bags
 from skmil.datasets import load_bags
 from skmil.kernels.base import BagKernel
@@ -95,7 +95,7 @@ def _places(data: str) -> dict[bytes, int]:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the records of a cell were run with, if they are of today."""
+    """What the records of a cell were run with, if they are of today; what is searched has no say."""
 
     estimator: str
     settings: dict
@@ -105,21 +105,22 @@ class Settings:
     def fit(self, record: Record) -> bool:
         """Whether a record was run with them; bags in parameters are those of its data."""
         return (
-            _without_bags(record.estimator) == self.estimator
-            and record.revision == self.revision
+            record.revision == self.revision
             and record.grid == self.grid
-            and agree(_no_bags(record.settings), self.settings)
+            and _fixed_text(record.estimator, self.grid) == self.estimator
+            and agree(_no_bags(record.fixed_settings), self.settings)
         )
 
 
 def settings_today(table: Table, name: str, data: str) -> Settings:
     """The settings of a cell."""
     model = build(table, name, data, Bags(np.zeros((1, 1)), np.array([0, 1])))
+    grid = plain(grid_of(table, name, data)) or None
     return Settings(
-        _without_bags(text_of(model)),
-        _no_bags(settings_of(model)),
+        _fixed_text(text_of(model), grid),
+        _no_bags(unsearched(settings_of(model), grid)),
         revision_of(name),
-        plain(grid_of(table, name, data)) or None,
+        grid,
     )
 
 
@@ -142,8 +143,8 @@ def current(table: Table, records: Iterable[Record]) -> list[Record]:
     ]
 
 
-def _without_bags(text: str) -> str:
-    return re.sub(r"Bags\([^()]*\)", "Bags", text)
+def _fixed_text(text: str, grid: Grid | None) -> str:
+    return unsearched_text(re.sub(r"Bags\([^()]*\)", "Bags", text), searched(grid))
 
 
 def _no_bags(settings: dict) -> dict:

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import skmil
 from skmil._fitting import _seeded, random_states
 from skmil._folds import draw
-from skmil._identity import plain, settings_of
+from skmil._identity import plain, settings_of, text_of, unsearched_text
 from skmil.evaluation import CrossValidation, cross_validate_bags
 from skmil.kernels import SetKernel
 from skmil.records import Answers, Record, read_records
@@ -50,6 +50,45 @@ def test_a_parameter_that_came_later_had_no_say(record):
 def test_what_does_not_decide_is_not_in_the_key(record):
     other = replace(record, data="new name", fit_seconds=9.0, versions={})
     assert other.key == record.key
+
+
+def _asked(toy, grid, **base):
+    model = skmil.method("MI-Kernel").set_params(**base)
+    return CrossValidation.of(("mine", model), *toy, folds=2, nested=True, grid=grid).question
+
+
+@pytest.mark.parametrize(
+    "grid, same",
+    [
+        ({"svm__C": [1.0], "scale__method": ["none"], "svm__kernel__gamma": [1.0]}, True),
+        ([{"svm__C": [1.0], "scale__method": ["none"], "svm__kernel": [SetKernel()]}], True),
+        ([{"svm__C": [1.0], "scale__method": ["none"]}, {"svm__kernel__gamma": [1.0]}], False),
+        ({"svm__C": [1.0], "scale__method": ["none"]}, False),
+        ({"svm__kernel__gamma": [1.0]}, False),
+    ],
+)
+def test_what_every_alternative_of_a_grid_sets_has_no_say(toy, grid, same):
+    asked = _asked(toy, grid)
+    other = _asked(toy, grid, svm__C=7.0, scale__method="minmax", svm__kernel__gamma=3.0)
+    assert (other.key == asked.key) is same and (Answers([other]).to(asked) is other) is same
+    assert Answers([_asked(toy, grid, svm__tol=1.0)]).to(asked) is None
+
+
+def test_a_search_goes_on_though_the_default_of_a_searched_parameter_changed(toy, tmp_path):
+    path = tmp_path / "r.jsonl"
+    for C in (1.0, 5.0):
+        model = ("mine", skmil.method("Simple-MI", C=C))
+        cross_validate_bags(model, *toy, folds=2, nested=True, grid={"svm__C": [1.0, 2.0]}, records=path)
+    assert len(read_records(path)) == 2
+
+
+def test_the_text_of_an_estimator_without_what_is_searched():
+    text = text_of(skmil.method("MI-Kernel", C=3.0))
+    kept = unsearched_text(text, frozenset({"svm__C", "svm__kernel", "scale__skip_sparse"}))
+    assert kept == "BagPipeline(steps=[('scale', BagScaler()), ('svm', BagSVC())])"
+    assert "BagScaler" not in unsearched_text(text, frozenset({"scale"}))
+    assert unsearched_text(text, frozenset()) == text
+    assert unsearched_text("F(a=Bags(2 bags))", frozenset({"a"})) == "F(a=Bags(2 bags))"
 
 
 class Guess(ClassifierMixin, BaseEstimator):

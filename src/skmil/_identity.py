@@ -1,7 +1,9 @@
 """What decides a result, in plain words: data, estimators with all their parameters, grids, versions."""
 
+import ast
 import hashlib
 import platform
+from functools import cache
 from typing import Any
 
 import joblib
@@ -72,6 +74,56 @@ def _setting(value):
 def agree(a: dict[str, Any], b: dict[str, Any]) -> bool:
     """Whether parameters that both know are the same; one that came later had no say before."""
     return all(b[k] == v for k, v in a.items() if k in b)
+
+
+def searched(grid) -> frozenset[str]:
+    """The parameters that every alternative of a grid sets: what an estimator has there has no say.
+
+    Examples
+    --------
+    >>> from skmil._identity import searched
+    >>> sorted(searched([{"C": [1.0], "kernel": ["linear"]}, {"C": [1.0, 10.0]}]))
+    ['C']
+    """
+    grids = [grid] if isinstance(grid, dict) else grid or [{}]
+    return frozenset.intersection(*map(frozenset, grids))
+
+
+def unsearched(settings: dict[str, Any], grid) -> dict[str, Any]:
+    """The settings that a search leaves as they are; of an estimator that it sets, none."""
+    names = searched(grid)
+    return {k: v for k, v in settings.items() if not names & _owners(k)}
+
+
+@cache
+def unsearched_text(text: str, names: frozenset[str]) -> str:
+    """An estimator's text without the parameters of these names; one that is no expression stays."""
+    try:
+        tree = ast.parse(text, mode="eval") if names else None
+    except SyntaxError:
+        return text
+    return text if tree is None else ast.unparse(_pruned(tree.body, "", names))
+
+
+def _pruned(node, prefix: str, names: frozenset[str]):
+    """The expression of an estimator, or of what a parameter holds, without the parameters named."""
+    if isinstance(node, ast.Call):
+        node.keywords = [k for k in node.keywords if f"{prefix}{k.arg}" not in names]
+        for k in node.keywords:
+            steps = isinstance(k.value, ast.List)  # whose parts have names of their own
+            _pruned(k.value, prefix if steps else f"{prefix}{k.arg}__", names)
+    for pair in getattr(node, "elts", []):
+        if isinstance(pair, ast.Tuple) and pair.elts and isinstance(pair.elts[0], ast.Constant):
+            name = f"{prefix}{pair.elts[0].value}"
+            pair.elts = pair.elts[:1] if name in names else pair.elts
+            _pruned(pair.elts[-1], f"{name}__", names)
+    return node
+
+
+def _owners(name: str) -> set[str]:
+    """A nested name, and those of the parameters that it is a part of."""
+    parts = name.split("__")
+    return {"__".join(parts[: i + 1]) for i in range(len(parts))}
 
 
 def plain(value):

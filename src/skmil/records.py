@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
-from skmil._identity import agree, deciding
+from skmil._identity import agree, deciding, searched, unsearched, unsearched_text
 from skmil._journal import Journal
 
 # What decides a result beside its settings.
@@ -73,12 +74,23 @@ class Record:
     @property
     def question(self) -> str:
         """What was asked, but for the settings, some of which an older record may not name."""
-        return json.dumps([getattr(self, name) for name in QUESTION], sort_keys=True, default=repr)
+        asked = {name: getattr(self, name) for name in QUESTION} | {"estimator": self.fixed_estimator}
+        return json.dumps(list(asked.values()), sort_keys=True, default=repr)
+
+    @cached_property
+    def fixed_estimator(self) -> str:
+        """The estimator as text, without the parameters that a search set anyway."""
+        return unsearched_text(self.estimator, searched(self.grid))
+
+    @cached_property
+    def fixed_settings(self) -> dict[str, Any]:
+        """The settings that no search set."""
+        return unsearched(self.settings, self.grid)
 
     @property
     def key(self) -> str:
         """Everything that decides the result: two records with one key answer the same question."""
-        return self.question + json.dumps(self.settings, sort_keys=True, default=repr)
+        return self.question + json.dumps(self.fixed_settings, sort_keys=True, default=repr)
 
     def to_json(self) -> str:
         """The record as one line."""
@@ -118,7 +130,7 @@ class Answers:
     def add(self, record: Record) -> None:
         """Keep a record in place of those that answer the same question."""
         same = self._found.setdefault(record.question, [])
-        old = [r for r in same if agree(r.settings, record.settings)]
+        old = [r for r in same if agree(r.fixed_settings, record.fixed_settings)]
         if record.error is not None and any(r.error is None for r in old):
             return
         same[:] = [r for r in same if r not in old] + [record]
@@ -126,7 +138,7 @@ class Answers:
     def to(self, asked: Record) -> Record | None:
         """The record that answers what another one asks, whose results do not matter."""
         same = self._found.get(asked.question, [])
-        return next((r for r in reversed(same) if agree(r.settings, asked.settings)), None)
+        return next((r for r in reversed(same) if agree(r.fixed_settings, asked.fixed_settings)), None)
 
     def __iter__(self):
         """All records that count."""

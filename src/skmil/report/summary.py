@@ -185,8 +185,8 @@ def _summaries(method: str, records: Iterable[Record]) -> list[Summary]:
 
 
 def _one_row(a: Record, b: Record) -> bool:
-    same = (a.estimator, a.revision, a.grid) == (b.estimator, b.revision, b.grid)
-    return same and agree(a.settings, b.settings)
+    one, other = ((r.fixed_estimator, r.revision, r.grid) for r in (a, b))
+    return one == other and agree(a.fixed_settings, b.fixed_settings)
 
 
 def _names(method: str, variants: list[Record]) -> list[str]:
