@@ -376,3 +376,42 @@ def test_features_say_what_they_leave_out(toy):
     assert exact.kernel_error_ == 0
     assert many.kernel_error_ < 1e-9 < few.kernel_error_ < 1
     assert np.array_equal(many.predict(X), exact.predict(X))
+
+
+def _share_right(values, y, w):
+    return w @ ((values > 0) == y)
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+@pytest.mark.parametrize("weight", [1.0, 5.0])
+def test_no_other_cut_is_better_on_training_bags_than_the_trained_one(small, pooling, weight):
+    X, y = small[0], small[1] > 0
+    w = np.where(y, weight, 1.0)
+    plain = AnnealedSVM(C=0.01, pooling=pooling).fit(X, y, w)
+    model = AnnealedSVM(C=0.01, pooling=pooling, threshold="train").fit(X, y, w)
+    f = plain.decision_function(X)
+    assert_allclose(model.decision_function(X), f - model.threshold_, atol=1e-9)
+    assert plain.threshold_ == 0 and model.intercept_ == plain.intercept_ - model.threshold_
+    best = max(_share_right(f - cut, y, w) for cut in [*f, f.min() - 1, 0.0])
+    assert _share_right(model.decision_function(X), y, w) == best
+
+
+def test_zero_stays_where_no_cut_is_better(small):
+    X, y = small
+    assert AnnealedSVM(C=100, gamma=0.5, threshold="train").fit(X, y).threshold_ == 0
+
+
+@pytest.mark.parametrize("learner", [InstanceLabelSVM, WitnessSVM, MICA, AnnealedSVM])
+def test_labels_that_mean_nothing_fall_to_the_larger_class(learner):
+    rng = np.random.default_rng(0)
+    X, y = Bags.from_list(list(np.ones((20, 3, 2)))), rng.permutation(np.arange(20) < 5)
+    model = learner(gamma=1.0, threshold="train").fit(X, y)
+    assert not model.predict(X).any()
+    scores = model.score_instances(X)
+    assert_allclose([s.max() for s in scores], model.decision_function(X))
+
+
+def test_of_several_classes_none_has_a_threshold(small):
+    X, y = small[0], np.arange(30) % 3
+    model = AnnealedSVM(C=0.1, threshold="train").fit(X, y)
+    assert [e.threshold_ for e in model.estimators_] == [0.0] * 3

@@ -49,6 +49,19 @@ def test_instances_of_length_one(skip_sparse):
         assert_allclose(scaled.to_dense().instances, [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]])
 
 
+@pytest.mark.parametrize("to", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("share, kept", [(0.05, True), (0.5, False)])
+def test_what_is_mostly_zero_may_stay_whatever_holds_it(to, share, kept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 20)) * (rng.random((60, 20)) < share)
+    bags = Bags(to(X), np.array([0, 20, 60]))
+    same = {
+        skip: np.array_equal(BagScaler(skip_sparse=skip).fit_transform(bags).to_dense().instances, X)
+        for skip in (False, True, "zeros")
+    }
+    assert same == {False: False, True: bags.is_sparse, "zeros": bags.is_sparse or kept}
+
+
 def test_grid_has_a_place_for_every_value():
     grid = BagGrid(factor=10).fit([np.array([[0.12, 5.0], [0.31, 5.0]])])
     assert_array_equal(grid.s_, [4, 2])

@@ -113,10 +113,11 @@ def _pruned(node, prefix: str, names: frozenset[str]):
             steps = isinstance(k.value, ast.List)  # whose parts have names of their own
             _pruned(k.value, prefix if steps else f"{prefix}{k.arg}__", names)
     for pair in getattr(node, "elts", []):
-        if isinstance(pair, ast.Tuple) and pair.elts and isinstance(pair.elts[0], ast.Constant):
-            name = f"{prefix}{pair.elts[0].value}"
-            pair.elts = pair.elts[:1] if name in names else pair.elts
-            _pruned(pair.elts[-1], f"{name}__", names)
+        match pair:
+            case ast.Tuple(elts=[ast.Constant(value=str(step)), *_]):
+                name = f"{prefix}{step}"
+                pair.elts = pair.elts[:1] if name in names else pair.elts
+                _pruned(pair.elts[-1], f"{name}__", names)
     return node
 
 

@@ -44,6 +44,11 @@ def nonzero(bags) -> int:
     return sum(_count(block.instances) for block in bags.blocks())
 
 
+def mostly_zero(bags) -> bool:
+    """Whether more than nine in ten values are zero, as in texts."""
+    return nonzero(bags) < 0.1 * int(bags.sizes.sum()) * bags.n_features
+
+
 def _count(X) -> int:
     return int(X.count_nonzero() if hasattr(X, "count_nonzero") else np.count_nonzero(X))
 

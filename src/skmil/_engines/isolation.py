@@ -9,7 +9,7 @@ from skmil._engines.sparse_products import columns_of, inner
 from skmil._jit import njit
 from skmil._lazy import groups
 from skmil._memo import once
-from skmil._moments import nonzero
+from skmil._moments import mostly_zero
 from skmil._parameters import SEED, one_of, real, whole
 from skmil._random import random_key
 from skmil._threads import map_blocks, slices
@@ -42,7 +42,7 @@ def fit_map(estimator, bags: Bags) -> None:
     key = random_key(e.random_state)
     # All instances at once would make every partition the same.
     e.n_cells_ = int(e.n_cells) if e.n_cells < N else max(1, N // 2)
-    e.metric_ = e.metric if e.metric != "auto" else "relevant" if _mostly_zero(bags) else "euclidean"
+    e.metric_ = e.metric if e.metric != "auto" else "relevant" if mostly_zero(bags) else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"
     used, places = np.unique(samples, return_inverse=True)
@@ -167,10 +167,6 @@ def blocks(bags: Bags) -> list[Bags]:
 def _lengths(data, starts) -> np.ndarray:
     """Euclidean length of each row of a CSR matrix without empty rows."""
     return np.sqrt(np.add.reduceat(data**2, starts[:-1]))
-
-
-def _mostly_zero(bags) -> bool:
-    return nonzero(bags) < 0.1 * int(bags.sizes.sum()) * bags.n_features
 
 
 def _least(t: int, threshold: float) -> int:

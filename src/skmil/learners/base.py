@@ -133,11 +133,14 @@ class BinaryBagClassifier(BagClassifier):
             self.positive_ = positive_class(self.classes_)
             self._fit(bags, np.where(codes == self.positive_, 1.0, -1.0), w)
             return
-        part = clone(self)
-        if "class_weight" in part.get_params():
-            part.set_params(class_weight=None)  # w has it already
-        n = range(len(self.classes_))
+        part, n = self._part(), range(len(self.classes_))
         self.estimators_ = [clone(part).fit(bags, codes == c, sample_weight=w) for c in n]
+
+    def _part(self):
+        """What separates one of several classes from the rest."""
+        part = clone(self)
+        weighted = "class_weight" in part.get_params()  # w has it already
+        return part.set_params(class_weight=None) if weighted else part
 
     def _decisions(self, bags):
         if len(self.classes_) == 2:
@@ -240,6 +243,26 @@ def renumber(model, bags: Bags, rows: np.ndarray) -> None:
 def winners(decision: np.ndarray) -> np.ndarray:
     """Number of the class that a decision function chooses."""
     return (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def best_of_cuts(values, cuts, y, w) -> float:
+    """Of some cuts the one that leaves most weight of y = +1 above and of y = -1 below it.
+
+    Among equals it is the one nearest to the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmil.learners.base import best_of_cuts
+    >>> y = np.array([-1, -1, 1, 1])
+    >>> best_of_cuts(np.array([1.0, 2.0, 4.0, 3.0]), np.array([0.0, 1.5, 2.5]), y, np.ones(4))
+    2.5
+    """
+    order = np.argsort(values)
+    lost = np.concatenate([[0.0], np.cumsum((w * y)[order])])  # below a cut, less what is right there
+    lost = lost[np.searchsorted(values[order], cuts, side="right")]
+    best = cuts[lost <= lost.min() + 1e-12 * w.sum()]
+    return float(best[np.argmin(np.abs(best - cuts[0]))])
 
 
 def class_weights(class_weight, classes, codes) -> np.ndarray:

@@ -4,25 +4,23 @@ import warnings
 
 import numpy as np
 from scipy.special import rel_entr
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from skmil._engines import instance_gram
 from skmil._engines.pairs import InstanceKernel, resolve_gamma
-from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, naming, one_of, real
+from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, one_of, real
 from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
 from skmil.learners.annealing.dual import DualMachine
 from skmil.learners.annealing.losses import LOSSES
 from skmil.learners.annealing.primal import PrimalMachine
-from skmil.learners.base import BinaryBagClassifier, groupwise
+from skmil.learners.annealing.share import expected_share
+from skmil.learners.base import BinaryBagClassifier, best_of_cuts, groupwise
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
 LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at the end: ``tol`` where smaller
 POOLING = ("max", "mean")
-SHARES = np.round(np.linspace(0.1, 1.0, 10), 1)  # that ``positive_share="cv"`` tries
 
 
 class AnnealedSVM(BinaryBagClassifier):
@@ -97,6 +95,11 @@ class AnnealedSVM(BinaryBagClassifier):
         Alternations at one temperature. Reaching it warns.
     random_state : int, RandomState or None
         Draws the instances of ``n_components`` and shuffles the folds of "cv".
+    threshold : "zero" or "train"
+        Where a bag becomes positive. "zero" is the papers' rule: where the machine says so. "train" is the
+        cut that puts most training bags (by weight) on the right side, the one nearest zero if there are
+        several: where the assumption does not hold, the largest of many numbers is above zero for most
+        bags. With more than two classes the largest number decides, and there is no threshold.
 
     Attributes
     ----------
@@ -118,6 +121,8 @@ class AnnealedSVM(BinaryBagClassifier):
         The share of p > 0.5 that was found among the instances of positive bags.
     n_iter_ : int
         Number of alternations; the largest of the machines where there are more than two classes.
+    threshold_ : float
+        What "train" has taken off ``intercept_``, and so off every f; 0 where it is "zero".
     kernel_ : the instance kernel
     kernel_error_ : float
         The share of the trace of the Gram matrix that the features leave out; 0 where it is exact.
@@ -163,6 +168,7 @@ class AnnealedSVM(BinaryBagClassifier):
         "tol": [POSITIVE],
         "max_iter": [COUNT],
         "random_state": SEED,
+        "threshold": [one_of("zero", "train")],
     }
 
     def __init__(
@@ -186,6 +192,7 @@ class AnnealedSVM(BinaryBagClassifier):
         tol=2e-3,
         max_iter=100,
         random_state=0,
+        threshold="zero",
     ):
         self.assumption = assumption
         self.loss = loss
@@ -206,6 +213,7 @@ class AnnealedSVM(BinaryBagClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.threshold = threshold
 
     @property
     def n_iter_(self) -> int:
@@ -219,13 +227,19 @@ class AnnealedSVM(BinaryBagClassifier):
             raise ValueError(f"n_positive is {self.n_positive!r}; give 1 for 'convex'")
         if self.positive_share is not None and self.assumption != "labels":
             raise ValueError(f"positive_share needs assumption='labels', not {self.assumption!r}")
-        self.positive_share_ = self._share(bags, y, w)
+        self.positive_share_ = expected_share(self, bags, y, w)
         with one_blas_thread():
             problem = self._problem(bags, y, w)
             machine, landmarks = self._machine(bags, w)
             p = self._anneal(problem, machine)
         self._keep_beliefs(bags, problem, machine.values, p)
+        self.threshold_ = 0.0
+        if self.threshold == "train":
+            self.threshold_ = _trained(self._pooled(machine.values, bags), y, w)
         self._keep_machine(bags, machine, landmarks)
+
+    def _part(self):
+        return super()._part().set_params(threshold="zero")
 
     @property
     def has_witness(self) -> bool:
@@ -233,7 +247,9 @@ class AnnealedSVM(BinaryBagClassifier):
         return True
 
     def _decision(self, bags):
-        f = self._instances(bags)
+        return self._pooled(self._instances(bags), bags)
+
+    def _pooled(self, f, bags) -> np.ndarray:
         if self.pooling == "mean":
             return np.add.reduceat(f, bags.offsets[:-1]) / bags.sizes
         return np.maximum.reduceat(f, bags.offsets[:-1])
@@ -247,44 +263,6 @@ class AnnealedSVM(BinaryBagClassifier):
         if not len(self.coef_):
             return np.full(X.shape[0], self.intercept_)
         return instance_gram.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
-
-    def _share(self, bags, y, w):
-        """The share to expect: none, one for all bags, or one for each."""
-        given = self.positive_share
-        if given is None:
-            return None
-        if isinstance(given, str):
-            return self._choose_share(bags, y, w)
-        with naming("positive_share"):
-            share = np.array([given(bag) for bag in bags] if callable(given) else given, dtype=float)
-        wanted = "give a number in (0, 1], one for each training bag, a function of a bag, 'cv' or None"
-        if share.ndim and share.shape != (len(bags),):
-            raise ValueError(
-                f"positive_share has the shape {share.shape} and there are {len(bags)} training bags of "
-                f"positive weight; {wanted}"
-            )
-        asked = share[y > 0] if share.ndim else share
-        if not ((asked > 0) & (asked <= 1)).all():
-            raise ValueError(f"positive_share is {given!r}; {wanted}")
-        return share if share.ndim else float(share)
-
-    def _choose_share(self, bags, y, w) -> float:
-        """The share of best accuracy on held-out training bags; the middle one among equals."""
-        folds = min(3, int(min(np.sum(y > 0), np.sum(y < 0))))
-        if folds < 2:
-            raise ValueError(
-                "positive_share='cv' needs two bags of each class to choose from; give a number instead"
-            )
-        cv = StratifiedKFold(folds, shuffle=True, random_state=self.random_state)
-        part = clone(self).set_params(class_weight=None)
-        scores = [
-            cross_val_score(
-                clone(part).set_params(positive_share=s), bags, y, cv=cv, params={"sample_weight": w}
-            ).mean()
-            for s in SHARES
-        ]
-        best = np.flatnonzero(scores == np.max(scores))
-        return float(SHARES[best[len(best) // 2]])
 
     def _problem(self, bags, y, w) -> Assumption:
         arguments = (bags, y, w, float(self.C), self.loss, self.n_positive)
@@ -375,7 +353,7 @@ class AnnealedSVM(BinaryBagClassifier):
             self.instance_probability_, self.witness_ = p, witness
 
     def _keep_machine(self, bags, machine, landmarks) -> None:
-        self.intercept_, coef = machine.intercept, machine.coef
+        self.intercept_, coef = machine.intercept - self.threshold_, machine.coef
         X = bags.instances if self.origin_ is None else bags.instances - self.origin_
         if isinstance(machine, DualMachine):
             support = np.flatnonzero(coef)
@@ -384,6 +362,13 @@ class AnnealedSVM(BinaryBagClassifier):
             self.support_instances_, self.coef_ = landmarks.instances, landmarks.basis @ coef
         else:
             self.support_instances_, self.coef_ = None, coef
+
+
+def _trained(f, y, w) -> float:
+    """The best cut between decision values, or beyond all of them; zero unless another is better."""
+    values = np.unique(f)
+    middles = (values[:-1] + values[1:]) / 2
+    return best_of_cuts(f, np.concatenate([[0.0], middles, [values[0] - 1, values[-1] + 1]]), y, w)
 
 
 def _divergence(p, q, inside) -> float:

@@ -36,6 +36,7 @@ class _Heuristic(AnnealedSVM):
         tol=2e-3,
         max_iter=100,
         random_state=0,
+        threshold="zero",
     ):
         super().__init__(
             assumption=self._assumption,
@@ -52,6 +53,7 @@ class _Heuristic(AnnealedSVM):
             tol=tol,
             max_iter=max_iter,
             random_state=random_state,
+            threshold=threshold,
         )
 
 

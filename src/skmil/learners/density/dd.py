@@ -9,7 +9,7 @@ from skmil._engines.density import Search, unit_targets
 from skmil._engines.pairs import resolve_gamma
 from skmil._parameters import CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, SEED, one_of, real
 from skmil._schema import check_bags
-from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier
+from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier, best_of_cuts
 
 
 class _Density(BagEstimator):
@@ -196,10 +196,8 @@ class EMDD(DD):
 def best_cut(P, y, w) -> float:
     """The number above which most of the weight is of y = +1 and below which it is of y = -1."""
     values = np.unique(P)
-    cuts = np.concatenate([[0.5], np.sqrt(values[:-1] * values[1:])])  # the middle of two distances
-    right = ((P > cuts[:, None]) == (y > 0)) @ w
-    best = right >= right.max() * (1 - 1e-12)
-    return float(cuts[best][np.argmin(np.abs(cuts[best] - 0.5))])
+    middles = np.sqrt(values[:-1] * values[1:])  # of two distances
+    return best_of_cuts(P, np.concatenate([[0.5], middles]), y, w)
 
 
 class DDRegressor(_Density, BagRegressor):
