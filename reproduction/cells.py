@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from sklearn.base import clone
 
-import skmil
+from reproduction.pinned import paper_method
 from reproduction.tasks import Table
 from skmil._identity import agree, plain, searched, settings_of, text_of, unsearched, unsearched_text
 from skmil.bags import Bags
@@ -39,8 +39,8 @@ def build(table: Table, name: str, data: str, bags):
     base = name.removesuffix(TRANSDUCTION)
     if base == name:
         base, variant = base_of(name)
-        return skmil.method(base, **variant, **overrides)
-    model = skmil.method(base, anchors=bags, **overrides)
+        return paper_method(base, **{**variant, **overrides})
+    model = paper_method(base, anchors=bags, **overrides)
     return model.set_params(kernel__kernel=Sliced(model.kernel.kernel, data))
 
 

@@ -11,12 +11,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
 from reproduction import load_tables, reproduce
 from reproduction import run as running
 from reproduction.cells import base_of, build, current, grid_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.experiments.base import pivot
+from reproduction.experiments.defaults import BEFORE, DRAWN, Rule
 from reproduction.ledger import current_results, run_tasks, same
 from reproduction.pages import HEAD, accuracy_page, chance, whole_cells, write_pages
 from reproduction.summary import TIED, Cell, overview, summary
@@ -251,15 +253,53 @@ def test_auto_beside_the_others_from_results_to_page(tmp_path):
     assert (tmp_path / "auto-calibration.png").stat().st_size > 1000
 
 
-def test_defaults_are_searched_and_the_rule_applied(tmp_path):
+def test_defaults_are_searched(tmp_path):
     table = replace(load_tables(["defaults"])[0], methods=("Simple-MI",), data=("musk1",))
     experiment = EXPERIMENTS["defaults"]
-    (task,) = experiment.tasks(table, ["musk1"])
+    task, *drawn = experiment.tasks(table, ["musk1"])
+    assert {t["data"] for t in drawn} == set(DRAWN) and "data" in experiment.stamp(task)
     found = experiment.run(table, task)
-    assert found["whole"] and len(found["settings"]) == 9
+    assert found["whole"] and len(found["settings"]) == 10
+    assert found["settings"][0][1] == dict(map(_told, found["settings"]))[str(BEFORE["Simple-MI"])]
     assert "| Simple-MI | 1 |" in experiment.page(table, [{**task, **found}], tmp_path)
-    short = experiment.run(replace(table, settings={"seconds": 0}), task)
-    assert not short["whole"] and "Simple-MI" not in experiment.page(table, [{**task, **short}], tmp_path)
+    short = experiment.run(replace(table, settings=table.settings | {"seconds": 0}), task)
+    assert not short["whole"] and "| Simple-MI" not in experiment.page(table, [{**task, **short}], tmp_path)
+
+
+def _told(pair):
+    return str(pair[0]), pair[1]
+
+
+def _rows(dense, text):
+    """Results of Simple-MI at its old default, scaled (C = 1, 10) and not, on a dense set and a text."""
+    settings = [{}, *ParameterGrid({"scale__method": ["standard", "none"], "svm__C": [1.0, 10.0]})]
+    pairs = {"musk1": dense, "news_sci_med": text}
+    return [{"data": d, "settings": list(zip(settings, v, strict=True))} for d, v in pairs.items()]
+
+
+@pytest.mark.parametrize(
+    "dense, text, changes",
+    [
+        ([0.8, 0.7, 0.8, 0.9, 0.9], [0.6, 0.6, 0.6, 0.6, 0.6], []),  # what has units is scaled
+        ([0.8, 0.804, 0.8, 0.8, 0.8], [0.6, 0.6, 0.6, 0.6, 0.6], []),  # too small a gain
+        ([0.8, 0.9, 0.8, 0.8, 0.8], [0.6, 0.6, 0.6, 0.6, 0.6], ["`svm__C=1.0`"]),
+        ([0.8, 0.7, 0.8, 0.1, 0.1], [0.6, 0.6, 0.6, 0.8, 0.8], ["`scale__skip_sparse='zeros'`"]),
+    ],
+)
+def test_the_rule_takes_what_is_best_and_differs_least(dense, text, changes):
+    rule = Rule("Simple-MI", _rows(dense, text))
+    assert rule.changes(rule.taken) == changes and rule.mean(rule.taken) >= rule.best - 0.005
+
+
+def test_papers_are_run_with_the_settings_that_their_records_have():
+    """Other defaults since spoil no table of a paper."""
+    shipped = Path(__file__).parent.parent / "docs" / "results" / "records"
+    for table in load_tables(["gehler-2", "xu-4"]):
+        whole = tuple(m for m in table.methods if m != "ISK (weights searched)")
+        table = replace(table, methods=whole)
+        shown = current(table, read_records(shipped / f"{table.name}.jsonl"))
+        places = {(r.method, r.data, r.repeat, r.fold) for r in shown}
+        assert len(places) == len(table.cells()) * table.folds * table.repeats
 
 
 def test_targets_of_known_origin_are_told_apart():

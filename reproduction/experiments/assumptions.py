@@ -97,4 +97,4 @@ def _seeded(model, seed):
     return model.set_params(**dict.fromkeys(names, int(np.int64(seed))))
 
 
-EXPERIMENTS = {"assumptions": Experiment(tasks, run, page)}
+EXPERIMENTS = {"assumptions": Experiment(tasks, run, page, pinned=False)}

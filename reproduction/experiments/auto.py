@@ -197,4 +197,4 @@ def _task(data: str) -> str:
     return "regression" if data.startswith(("lj_", "thrombin")) else "classification"
 
 
-EXPERIMENTS = {"auto": Experiment(tasks, run, page)}
+EXPERIMENTS = {"auto": Experiment(tasks, run, page, pinned=False)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import skmil
+from reproduction.pinned import paper_method
 from reproduction.tasks import Table
 from skmil._identity import fingerprint, settings_of, text_of
 from skmil.datasets import load_bags
@@ -27,6 +28,7 @@ class Experiment:
     version : to be raised when what ``run`` measures changes
     methods : those whose settings a task depends on, beside its own "method"
     kind : "classification" or "regression", of the methods
+    pinned : whether methods have the settings of the papers' tables, not the registered ones
     """
 
     tasks: Callable[[Table, list[str]], list[dict]]
@@ -35,17 +37,21 @@ class Experiment:
     version: int = 1
     methods: tuple[str, ...] = ()
     kind: str = "classification"
+    pinned: bool = True
 
     def stamp(self, task: dict) -> dict:
         """What else decides a result: the version, the methods with all their settings, the data."""
         names = [*self.methods, *([task["method"]] if "method" in task else [])]
-        told = {"version": self.version, "methods": {name: _method(name, self.kind) for name in names}}
+        told = {
+            "version": self.version,
+            "methods": {name: _method(name, self.kind, self.pinned) for name in names},
+        }
         return {**told, "data": _fingerprint(task["data"])} if "data" in task else told
 
 
 @cache
-def _method(name: str, kind: str) -> dict:
-    model = skmil.method(name, kind)
+def _method(name: str, kind: str, pinned: bool) -> dict:
+    model = (paper_method if pinned else skmil.method)(name, kind)
     return {
         "revision": find(name).revision,
         "estimator": text_of(model),

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-import skmil
 from reproduction.experiments.base import Experiment, axes, pivot, save
+from reproduction.pinned import paper_method
 from skmil.datasets import load_bags, make_annealing_toy
 
 METHODS = ("mi-SVM", "AL-SVM", "ALP-SVM")
@@ -31,7 +31,7 @@ def share_run(table, task):
     )
     train, test = list(splits)[task["fold"]]
     more = {"positive_share": task["share"]} if "share" in task else {}
-    model = skmil.method(task["method"], loss="squared_hinge", **more).fit(X[train], y[train])
+    model = paper_method(task["method"], loss="squared_hinge", **more).fit(X[train], y[train])
     shares = [
         p.mean() for p, label in zip(model.instance_probability_, y[train], strict=True) if label == 1
     ]
@@ -71,7 +71,7 @@ def toy_run(table, task):
     settings: dict[str, Any] = {"C": 100.0, "gamma": 0.5, "loss": "squared_hinge"}
     if task["method"] == "ALP-SVM":
         settings["positive_share"] = task["fraction"]
-    model = skmil.method(task["method"], **settings).fit(X[:30], y[:30])
+    model = paper_method(task["method"], **settings).fit(X[:30], y[:30])
     predicted = np.concatenate(model.score_instances(X[30:])) > 0
     return {
         "bag error": 100 * float(1 - model.score(X[30:], y[30:])),

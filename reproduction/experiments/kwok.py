@@ -4,8 +4,8 @@ import numpy as np
 from scipy.stats import ttest_rel
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedShuffleSplit
 
-import skmil
 from reproduction.experiments.base import Experiment, pivot
+from reproduction.pinned import paper_method
 from skmil._memo import searching
 from skmil.bags import Bags
 from skmil.datasets import load_bags
@@ -31,11 +31,11 @@ def halves_run(table, task):
     split = StratifiedShuffleSplit(1, test_size=0.5, random_state=task["repeat"])
     train, test = next(split.split(np.zeros(len(y)), y))
     if task.get("machines") != "one against the rest":
-        model = skmil.method(task["method"]).fit(X[train], y[train])  # is so by itself
+        model = paper_method(task["method"]).fit(X[train], y[train])  # is so by itself
         return {"accuracy": 100 * float(model.score(X[test], y[test]))}
     classes = np.unique(y)
     with searching():  # one Gram matrix serves all machines
-        machines = [skmil.method(task["method"]).fit(X[train], y[train] == c) for c in classes]
+        machines = [paper_method(task["method"]).fit(X[train], y[train] == c) for c in classes]
         values = np.column_stack([m.decision_function(X[test]) for m in machines])
     return {"accuracy": 100 * float(np.mean(classes[values.argmax(axis=1)] == y[test]))}
 
@@ -84,7 +84,7 @@ def lj_run(table, task):
     train, test = np.flatnonzero(bunch.split == 0), np.flatnonzero(bunch.split == 1)[1:]
     X, y = bunch.data, bunch.target
     X = with_irrelevant(X) if task.get("irrelevant") else X
-    model = skmil.method(task["method"], task="regression")
+    model = paper_method(task["method"], task="regression")
     with searching():
         if task.get("searched"):
             found = GridSearchCV(

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 from sklearn.svm import SVC
 
-import skmil
 from reproduction.experiments.base import Experiment, pivot
+from reproduction.pinned import paper_method
 from skmil.datasets import load_bags
 from skmil.kernels import ProfileAlignment
 from skmil.kernels.box import BoxKernel
@@ -115,7 +115,7 @@ def _name(r: dict) -> str:
 
 
 def _powers(table, method: str) -> list[dict]:
-    is_box = isinstance(getattr(skmil.method(method), "kernel", None), BoxKernel)
+    is_box = isinstance(getattr(paper_method(method), "kernel", None), BoxKernel)
     if not is_box:
         return [{}]
     aligned = [{"power": 1.0, "aligned": True}] if method == table.settings.get("aligned") else []
@@ -131,7 +131,7 @@ def _predictor(table, task: dict, train: np.ndarray):
         machine = SVC(kernel="precomputed", C=1e10, max_iter=10_000_000)
         machine.fit(K[np.ix_(train, train)], y[train])
         return lambda rows: machine.predict(K[np.ix_(rows, train)])
-    model = skmil.method(method, **table.overrides.get(method, {})).fit(X[train], y[train])
+    model = paper_method(method, **table.overrides.get(method, {})).fit(X[train], y[train])
     return lambda rows: model.predict(X[np.sort(rows)])
 
 
@@ -143,7 +143,7 @@ def _proteins():
 @cache
 def _kernel(method: str, power: float, aligned: bool) -> np.ndarray:
     """The matrix of all bags, which serves every draw."""
-    kind = skmil.method(method).kernel.kind
+    kind = paper_method(method).kernel.kind
     L = _aligned_logs(kind) if aligned else _log_grams()[kind]
     return np.exp(power * (L - L.max()))
 

@@ -64,4 +64,4 @@ def _nearness(points: np.ndarray) -> np.ndarray:
     return np.exp(-((points - 1.0) ** 2).sum(axis=1))
 
 
-EXPERIMENTS = {"regression": Experiment(tasks, run, page, kind="regression")}
+EXPERIMENTS = {"regression": Experiment(tasks, run, page, kind="regression", pinned=False)}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-import skmil
 from reproduction.experiments.base import Experiment, axes, pivot, save
+from reproduction.pinned import paper_method
 from skmil.datasets import load_bags, make_mixture_bags
 
 
@@ -99,7 +99,7 @@ def _order(results) -> str:
 
 
 def _fit(X, y, seed, **parameters):
-    model = skmil.method("PPMM", random_state=seed).set_params(**parameters)
+    model = paper_method("PPMM", random_state=seed).set_params(**parameters)
     return model.fit(X, y).named_steps["ppmm"]
 
 

@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-import skmil
 from reproduction.experiments.base import Experiment, axes, pivot, save
+from reproduction.pinned import paper_method
 from skmil._memo import searching
 from skmil.datasets import load_bags, make_speaker_like
 from skmil.preprocessing import BagScaler
@@ -59,9 +59,9 @@ def _best_on(name: str, X, y, train, valid):
     few: dict[str, dict[str, list]] = {"ISK": {"n_cells": [64, 256]}, "miFV": {"n_components": [2, 8]}}
     ((parameter, values),) = few.get(name, {"C": [1.0, 10.0, 100.0]}).items()
     with searching():
-        models = [skmil.method(name, **{parameter: v}).fit(X[train], y[train]) for v in values]
+        models = [paper_method(name, **{parameter: v}).fit(X[train], y[train]) for v in values]
         scores = [model.score(X[valid], y[valid]) for model in models]
-    return skmil.method(name, **{parameter: values[int(np.argmax(scores))]})
+    return paper_method(name, **{parameter: values[int(np.argmax(scores))]})
 
 
 def speaker_page(table, results, out):
@@ -91,7 +91,7 @@ def density_run(table, task):
     bunch = load_bags(task["data"])
     X, y = bunch.data, bunch.target
     cv = StratifiedKFold(table.settings["folds"], shuffle=True, random_state=0)
-    models = {"ISK": skmil.method("ISK", random_state=0), "MI-Kernel": skmil.method("MI-Kernel")}
+    models = {"ISK": paper_method("ISK", random_state=0), "MI-Kernel": paper_method("MI-Kernel")}
     wrong = {name: cross_val_predict(model, X, y, cv=cv) != y for name, model in models.items()}
     ratio = density_ratios(X, y)
     groups = {
@@ -158,7 +158,7 @@ def ranking_run(table, task):
     cv = StratifiedKFold(table.settings["folds"], shuffle=True, random_state=0)
     found = []
     for train, test in cv.split(np.zeros((len(y), 1)), y):
-        model = skmil.method(task["method"]).fit(X[train], y[train])
+        model = paper_method(task["method"]).fit(X[train], y[train])
         # A positive bag without a positive instance, or with nothing else, has nothing to rank.
         ranked = [i for i in test if y[i] == 1 and 0 < np.mean(truth[i] > 0) < 1]
         scores = model.score_instances(X[ranked])
