@@ -53,6 +53,10 @@ On inner folds of one training part:
 - kernels of mi-SVM, distance and neighbours of Citation-kNN on texts: TREC1, TREC2
 - scaling and components of miFV: corel1000, corel2000, Fox
 
+The registered defaults of today, where they are not those of the papers' tables, which keep their own:
+
+- Simple-MI, miGraph, Minimax, ISK, mi-SVM, MI-SVM, ALP-SVM: the design sets of [defaults](defaults.md)
+
 Outer folds that were run with more than one grid, of which the last was kept:
 
 - mi-SVM, MI-SVM, MICA (three grids): Musk1, Elephant, Tiger, Fox

@@ -5,7 +5,15 @@ from typing import Any
 import skmil
 
 # The scaling, weights and thresholds of the papers; ``defaults`` says why ours differ.
-PAPERS: dict[str, dict[str, Any]] = {}
+PAPERS: dict[str, dict[str, Any]] = {
+    "Simple-MI": {"scale__skip_sparse": True},
+    "Minimax": {"svm__kernel__degree": 2},
+    "miGraph": {"scale__method": "minmax", "scale__skip_sparse": False},
+    "ISK": {"scale__skip_sparse": False, "isolation__n_cells": 256, "isolation__weights": "bag"},
+    "mi-SVM": {"svm__gamma_factor": 0.5, "svm__threshold": "zero"},
+    "MI-SVM": {"svm__gamma_factor": 0.5},
+    "ALP-SVM": {"svm__positive_share": 0.6, "svm__pooling": "max", "svm__threshold": "zero"},
+}
 
 
 def paper_method(name: str, task: str = "classification", **overrides):

@@ -435,3 +435,15 @@ def test_products_with_rows_of_other_features_are_refused():
     e = IsolationEmbedding(4, 2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="3 columns and the features 8"):
         e.products(X, sparse.csr_matrix(np.ones((1, 3))))
+
+
+@pytest.mark.parametrize(
+    "size, share, expected",
+    [(10, 1.0, 64), (10, 0.05, 4), (200, 0.05, 12), (1600, 1.0, 100), (5000, 1.0, 256)],
+)
+def test_auto_has_few_cells_for_texts_and_more_for_large_bags(size, share, expected):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40 * size, 3)) * (rng.random((40 * size, 3)) < share)
+    bags = Bags(X, np.arange(41) * size)
+    for learner in (IsolationEmbedding(1, "auto"), IsolationKernel(1, "auto")):
+        assert learner.set_params(random_state=0).fit(bags).n_cells_ == expected

@@ -124,7 +124,7 @@ def test_a_store_that_others_have_compressed(tmp_path):
 
 
 SCALERS = [BagScaler(m) for m in ("standard", "minmax", "robust", "unit", "none")]
-SCALERS += [BagScaler(equal_bags=True), BagScaler("minmax", skip_sparse=True)]
+SCALERS += [BagScaler(equal_bags=True), *(BagScaler("minmax", skip_sparse=s) for s in (True, "zeros"))]
 
 
 @pytest.mark.parametrize("scaler", SCALERS, ids=repr)

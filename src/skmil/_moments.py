@@ -9,16 +9,20 @@ import numpy as np
 from skmil._jit import njit
 
 
-def first_pass(bags, weights=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sum over instances of w x (w is 1 where not given), smallest and largest value of each feature."""
-    total = np.zeros(bags.n_features)
+def first_pass(bags, weights=None) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Sum over instances of w x (w is 1 where not given), smallest and largest value of each feature.
+
+    At last the number of values that are not zero.
+    """
+    total, count = np.zeros(bags.n_features), 0
     low, high = np.full(bags.n_features, np.inf), np.full(bags.n_features, -np.inf)
     for block, w in _weighted(bags, weights):
         _add(block, w, total, None)
         small, large = _extremes(block)
         np.minimum(low, small, out=low)
         np.maximum(high, large, out=high)
-    return total, low, high
+        count += _count(block.instances)
+    return total, low, high, count
 
 
 def second_pass(bags, weights, center) -> np.ndarray:
@@ -46,7 +50,12 @@ def nonzero(bags) -> int:
 
 def mostly_zero(bags) -> bool:
     """Whether more than nine in ten values are zero, as in texts."""
-    return nonzero(bags) < 0.1 * int(bags.sizes.sum()) * bags.n_features
+    return few(nonzero(bags), bags)
+
+
+def few(nonzero: int, bags) -> bool:
+    """Whether so many values that are not zero are less than one in ten."""
+    return nonzero < 0.1 * int(bags.sizes.sum()) * bags.n_features
 
 
 def _count(X) -> int:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil import _state as state
 from skmil._lazy import GROUP
-from skmil._moments import filled, first_pass, mostly_zero, second_pass
+from skmil._moments import few, filled, first_pass, second_pass
 from skmil._parameters import ANY, COUNT, POSITIVE, naming, one_of
 from skmil._schema import check_bags, check_lengths
 from skmil._threads import one_blas_thread, slices
@@ -90,10 +90,12 @@ class BagScaler(_BagTransformer):
 
     def _fit(self, bags):
         self.center_, self.scale_ = np.zeros(bags.n_features), np.ones(bags.n_features)
-        if self.method in ("none", "unit") or self._skips(bags):
+        if self.method in ("none", "unit") or (bags.is_sparse and self.skip_sparse):
             return
         weights = np.repeat(1.0 / bags.sizes, bags.sizes) if self.equal_bags else None
-        total, low, high = first_pass(bags, weights)
+        total, low, high, nonzero = first_pass(bags, weights)
+        if self.skip_sparse == "zeros" and few(nonzero, bags):
+            return
         if bags.is_sparse:
             self.scale_ = _sparse_scale(bags, weights, self.method, np.maximum(np.abs(low), np.abs(high)))
         elif self.method == "minmax":
@@ -108,11 +110,6 @@ class BagScaler(_BagTransformer):
         self.scale_ = np.where(constant | (self.scale_ <= 0), 1.0, self.scale_)
         if not bags.is_sparse:
             self.center_ = np.where(constant, low, self.center_)
-
-    def _skips(self, bags) -> bool:
-        if bags.is_sparse or self.skip_sparse != "zeros":
-            return bags.is_sparse and bool(self.skip_sparse)
-        return mostly_zero(bags)
 
     def _transform(self, bags):
         if bags.is_sparse:
@@ -166,7 +163,7 @@ class BagGrid(_BagTransformer):
         self.levels = levels
 
     def _fit(self, bags):
-        _, low, high = first_pass(bags)
+        _, low, high, _ = first_pass(bags)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
             if self.levels is not None:
                 spread = high - low

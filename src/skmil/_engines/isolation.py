@@ -23,7 +23,7 @@ MOST_CELLS, MOST_PARTITIONS = 2**16, 2**15 - 1  # cells fit in 16 bits, columns 
 # What the parameters of the kernel and of the embedding may be.
 CONSTRAINTS: dict = {
     "n_partitions": [whole(1, MOST_PARTITIONS)],
-    "n_cells": [whole(1, MOST_CELLS)],
+    "n_cells": [whole(1, MOST_CELLS), one_of("auto")],
     "similarity_threshold": [real(0, 1, "both"), None],
     "weights": [one_of("bag", "data", "presence")],
     "partition": [one_of("voronoi", "forest")],
@@ -40,9 +40,11 @@ def fit_map(estimator, bags: Bags) -> None:
         raise ValueError("metric='relevant' needs partition='voronoi': trees know no distance")
     N = int(bags.sizes.sum())
     key = random_key(e.random_state)
+    zeros = "auto" in (e.metric, e.n_cells) and mostly_zero(bags)
+    cells = _enough(bags, zeros) if e.n_cells == "auto" else int(e.n_cells)
     # All instances at once would make every partition the same.
-    e.n_cells_ = int(e.n_cells) if e.n_cells < N else max(1, N // 2)
-    e.metric_ = e.metric if e.metric != "auto" else "relevant" if mostly_zero(bags) else "euclidean"
+    e.n_cells_ = cells if cells < N else max(1, N // 2)
+    e.metric_ = e.metric if e.metric != "auto" else "relevant" if zeros else "euclidean"
     samples = draw(key, N, int(e.n_partitions), e.n_cells_)
     relevant = e.metric_ == "relevant"
     used, places = np.unique(samples, return_inverse=True)
@@ -57,6 +59,12 @@ def fit_map(estimator, bags: Bags) -> None:
     known = _known(partitions, bags) if e.weights == "data" and e.similarity_threshold is not None else None
     presence = e.weights == "presence"
     e.map_ = IsolationMap(partitions, samples.shape, e.similarity_threshold, e.normalize, presence, known)
+
+
+def _enough(bags, zeros: bool) -> int:
+    """Cells of a partition: few for texts, and more for larger bags, which would visit all of them."""
+    size = int(bags.sizes.sum()) // len(bags.sizes)
+    return min(max(4 if zeros else 64, size // 16), 256)
 
 
 def _known(partitions, bags: Bags) -> tuple[np.ndarray, int]:

@@ -28,10 +28,11 @@ class IsolationEmbedding(BagEmbedding):
     ----------
     n_partitions : int
         t.
-    n_cells : int
+    n_cells : int or "auto"
         :math:`\psi`, at most 65536; half of the training instances where there are not more of them, so
         that partitions differ. Small values suit wide differences between bags, large ones fine
-        differences: worth a search.
+        differences: worth a search. "auto" is 64, or 4 where more than nine values in ten are zero, as in
+        texts; a sixteenth of the mean size of a bag, up to 256, where that is more.
     similarity_threshold : float in [0, 1], optional
         Weighted kernel (eq. 9, 10), where many similar instances of a bag count like one:
         :math:`w_x \propto 1 / \#\{y \in S: y = x \text{ or } K(x, y) > \epsilon\}`. Plain weights

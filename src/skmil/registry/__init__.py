@@ -1,7 +1,7 @@
 """The registry: a paper's name for a method -> a ready estimator, its grid and its published figures.
 
-A new method is one entry in ``entries.py``: a name and a function that builds the estimator with the
-paper's defaults, scaling included.
+A new method is one entry in ``entries.py``: a name and a function that builds the estimator with its
+defaults, scaling included.
 """
 
 import tomllib
@@ -58,7 +58,7 @@ def methods(task: str | None = None) -> list[str]:
 
 
 def method(name: str, task: str = "classification", **overrides: Any):
-    """Build the unfitted estimator of a method, with the paper's defaults.
+    """Build the unfitted estimator of a method, with its defaults: the paper's, or better ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The registry's table: one entry per method, with the paper's defaults, scaling included."""
+"""The registry's table: one entry per method, with its defaults, scaling included."""
 
 from sklearn.svm import SVC, SVR
 
@@ -53,6 +53,11 @@ def _scaled(**step):
     Sparse features, the weights of terms as a rule, stay as they are: standardising ruins texts.
     """
     return BagPipeline([("scale", BagScaler(skip_sparse=True)), *step.items()])
+
+
+def _scaled_unless_zero(method: str, **step):
+    """The same for texts that come as plain arrays, too: what is mostly zero stays as it is."""
+    return BagPipeline([("scale", BagScaler(method, skip_sparse="zeros")), *step.items()])
 
 
 _SVM_GRID = {"svm__C": C_GRID}
@@ -129,10 +134,18 @@ def _in_unit_cube(**step):
     return BagPipeline([("scale", BagScaler("minmax")), *step.items()])
 
 
-def _isolation(svm):
-    """A linear machine on isolation features."""
+def _isolation():
+    """A linear machine on isolation features; the papers' tables have 256 cells and weights by bag."""
+    embedding = IsolationEmbedding(
+        200, "auto", similarity_threshold=0.7, metric="auto", random_state=0, weights="presence"
+    )
+    return _scaled_unless_zero("minmax", isolation=embedding, svm=WideLinearSVC(C=100.0))
+
+
+def _isolation_of_targets():
+    """The same for targets, with the weights of its paper."""
     embedding = IsolationEmbedding(200, 256, similarity_threshold=0.7, metric="auto", random_state=0)
-    return _in_unit_cube(isolation=embedding, svm=svm)
+    return _in_unit_cube(isolation=embedding, svm=SVR(kernel="linear", C=10.0, epsilon=0.05))
 
 
 REGISTRY: dict[str, Method] = {
@@ -159,14 +172,14 @@ REGISTRY: dict[str, Method] = {
             "Minimax",
             "Gärtner et al. 2002",
             "the extremes of each feature decide",
-            lambda: _scaled(svm=BagSVC(MinimaxKernel(), C=10.0)),
+            lambda: _scaled(svm=BagSVC(MinimaxKernel(degree=1), C=10.0)),
             grid={**_MEAN_GRID, "svm__kernel__degree": [1, 2, 4]},
         ),
         Method(
             "Simple-MI",
             "Dong 2006",
             "the mean instance decides",
-            lambda: _scaled(mean=MeanEmbedding(), svm=SVC(C=10.0)),
+            lambda: _scaled_unless_zero("standard", mean=MeanEmbedding(), svm=SVC(C=10.0)),
             lambda: _scaled(mean=MeanEmbedding(), svm=SVR(C=10.0, epsilon=0.05)),
             grid=_MEAN_GRID,
             regression_grid=_MEAN_GRID,
@@ -182,8 +195,8 @@ REGISTRY: dict[str, Method] = {
             "ISK",
             "Xu, Ting and Zhou 2019",
             "bags with instances in the same dense or sparse regions have the same label",
-            lambda: _isolation(WideLinearSVC(C=100.0)),
-            lambda: _isolation(SVR(kernel="linear", C=10.0, epsilon=0.05)),
+            _isolation,
+            _isolation_of_targets,
             grid=_ISOLATION_GRID,
             regression_grid=_ISOLATION_GRID,
         ),
@@ -191,7 +204,7 @@ REGISTRY: dict[str, Method] = {
             "miGraph",
             "Zhou, Sun and Li 2009",
             "bags with similar groups of instances have the same label",
-            lambda: _in_unit_cube(svm=BagSVC(GraphKernel(gamma="scale"), C=10.0)),
+            lambda: _scaled_unless_zero("standard", svm=BagSVC(GraphKernel(gamma="scale"), C=10.0)),
             lambda: _in_unit_cube(svm=BagSVR(GraphKernel(gamma="scale"), C=10.0, epsilon=0.05)),
             grid=_GRAPH_GRID,
             regression_grid=_GRAPH_GRID,
@@ -305,14 +318,14 @@ REGISTRY: dict[str, Method] = {
             "mi-SVM",
             "Andrews et al. 2002",
             "at least one instance is positive; all have labels",
-            lambda: _scaled(svm=InstanceLabelSVM(C=10.0, gamma_factor=0.5)),
+            lambda: _scaled(svm=InstanceLabelSVM(C=10.0, gamma_factor=2.0, threshold="train")),
             grid=_HEURISTIC_GRID,
         ),
         Method(
             "MI-SVM",
             "Andrews et al. 2002",
             "one instance, the witness, is positive; the others do not count",
-            lambda: _scaled(svm=WitnessSVM(C=10.0, gamma_factor=0.5)),
+            lambda: _scaled(svm=WitnessSVM(C=10.0, gamma_factor=2.0)),
             grid=_HEURISTIC_GRID,
         ),
         Method(
@@ -341,7 +354,15 @@ REGISTRY: dict[str, Method] = {
             "Gehler and Chapelle 2007",
             "a certain share of the instances is positive",
             lambda: _scaled(
-                svm=AnnealedSVM("labels", C=10.0, gamma_factor=0.5, positive_share=0.6, share_cost=10.0)
+                svm=AnnealedSVM(
+                    "labels",
+                    C=10.0,
+                    gamma_factor=0.5,
+                    positive_share=0.8,
+                    share_cost=10.0,
+                    pooling="mean",
+                    threshold="train",
+                )
             ),
             grid=_SHARE_GRID,
         ),
