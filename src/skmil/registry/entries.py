@@ -47,12 +47,12 @@ __all__ = ["REGISTRY", "TASKS", "Grid", "Method"]
 C_GRID = [0.1, 1.0, 10.0, 100.0]
 
 
-def _scaled(**step):
-    """A pipeline that standardises instances first, and ends in the given step.
+def _scaled(method: str = "standard", **step):
+    """A pipeline that scales features first, and ends in the given step.
 
     Sparse features, the weights of terms as a rule, stay as they are: standardising ruins texts.
     """
-    return BagPipeline([("scale", BagScaler(skip_sparse=True)), *step.items()])
+    return BagPipeline([("scale", BagScaler(method, skip_sparse=True)), *step.items()])
 
 
 def _scaled_unless_zero(method: str, **step):
@@ -188,7 +188,7 @@ REGISTRY: dict[str, Method] = {
             "SIL",
             "Ray and Craven 2005",
             "all instances share the label of their bag",
-            lambda: _scaled(sil=SIL(SVC(C=10.0))),
+            lambda: _scaled("minmax", sil=SIL(SVC())),
             grid={"sil__estimator__C": C_GRID},
         ),
         Method(
@@ -224,7 +224,7 @@ REGISTRY: dict[str, Method] = {
             "CCE",
             "Zhou and Zhang 2007",
             "the clusters that the instances of a bag visit decide",
-            lambda: _scaled(cce=CCE(estimator=SVC(kernel="linear"), random_state=0)),
+            lambda: _scaled(cce=CCE(estimator=SVC(kernel="linear", C=10.0), random_state=0)),
             grid={"scale__method": _SCALES, "cce__estimator__C": [0.1, 1.0, 10.0]},
         ),
         Method(
@@ -275,7 +275,7 @@ REGISTRY: dict[str, Method] = {
             "MILES",
             "Chen, Bi and Wang 2006",
             "similarity to, or distance from, a few training instances decides",
-            lambda: _scaled(miles=MILES()),
+            lambda: _scaled("minmax", miles=MILES(C=10.0)),
             grid={"miles__C": [1.0, 3.0, 10.0, 30.0], "miles__gamma": ["median", "scale"]},
         ),
         Method(
