@@ -155,6 +155,11 @@ def bad_width(folder):
     return [folder / "in"], "s5.npy: 3 features, and s0.npy has 4"
 
 
+def bad_width_of_text(folder):
+    (folder / "in" / "a.csv").write_text("1,2,3\n4,5,6\n")
+    return [folder / "in"], "s0.npy: 4 features, and a.csv has 3"
+
+
 def bad_width_without_a_head(folder):
     np.savez(folder / "in" / "z.npz", features=np.zeros((2, 3), np.float32))
     return [folder / "in"], "z.npz: 3 features; the files before it have 4"
@@ -188,8 +193,8 @@ def all_corrupt(folder):
 
 @pytest.mark.parametrize(
     "make",
-    [bad_width, bad_width_without_a_head, label_without_a_bag, labels_of_others, labels_without_names,
-     nothing_there, all_corrupt],
+    [bad_width, bad_width_of_text, bad_width_without_a_head, label_without_a_bag, labels_of_others,
+     labels_without_names, nothing_there, all_corrupt],
 )  # fmt: skip
 def test_bad_folders_are_one_line_and_exit_2(folder, capsys, make):
     (source, *options), message = make(folder)
@@ -197,6 +202,15 @@ def test_bad_folders_are_one_line_and_exit_2(folder, capsys, make):
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not (folder / "x.zarr").exists()
+    assert make is bad_width_without_a_head or not (folder / "x.zarr.part").exists()
+
+
+def test_a_file_of_one_bag_says_where_to_put_it(folder, capsys):
+    for name in ("s0.npy", "s1.h5", "s2.safetensors"):
+        (folder / name).write_bytes(b"\x89HDF and more")
+        assert skmil_("data", folder / name) == 2
+        error = capsys.readouterr().err
+        assert f"{name}: a file of one bag" in error and "skmil convert" in error and error.count("\n") == 1
 
 
 def test_bad_stores_are_one_line_and_exit_2(folder, capsys):

@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,7 @@ def test_a_wrong_line_is_named(tmp_path):
 
 WRITER = """
 import sys
+from pathlib import Path
 from skmil._journal import Journal
 journal = Journal(sys.argv[1])
 for k in range(60):
@@ -78,3 +80,10 @@ def test_several_programs_write_and_pack_one_file(tmp_path):
     assert [w.wait(timeout=120) for w in writers] == [0, 0, 0]
     found = [(r["who"], r["k"]) for r in rows(Journal(path))]
     assert sorted(set(found)) == [(who, k) for who in "abc" for k in range(60)]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_disk_is_named(tmp_path):
+    (tmp_path / "j.jsonl").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"j\.jsonl"):
+        Journal(tmp_path / "j.jsonl").append([{"a": 1}])

@@ -104,15 +104,19 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
 
     The system lets go of the lock when a program dies, so that none is ever left behind.
     """
-    while True:
-        with open(path, "a+b") as file:
-            _lock(file)
-            try:
-                if _is_still(path, file):
-                    yield file
-                    return
-            finally:
-                _unlock(file)
+    try:
+        while True:
+            with open(path, "a+b") as file:
+                _lock(file)
+                try:
+                    if _is_still(path, file):
+                        yield file
+                        return
+                finally:
+                    _unlock(file)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk says where
+        raise
 
 
 def _is_still(path: Path, file: IO[bytes]) -> bool:

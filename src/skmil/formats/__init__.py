@@ -34,6 +34,7 @@ WRITERS = {
     ".txt": lines.write_andrews,
     ".mat": mat.write,
 }
+ONE_BAG = (".npy", ".h5", ".hdf5", ".safetensors", ".pt", ".pth")
 _MAGIC = {b"PK\x03\x04": ".npz", b"PAR1": ".parquet", b"MATLAB": ".mat", b"\x89HDF": ".mat"}
 
 
@@ -197,6 +198,10 @@ def _kind(path: Path) -> str:
     with open(path, "rb") as file:
         start = file.read(4096)
     ending = _ending(path)
+    if ending in ONE_BAG:
+        raise wrong(
+            path, None, "a file of one bag; put such files into a folder: skmil convert folder/ bags.zarr"
+        )
     if start.startswith(GZIP):
         return _packed(path, ending)
     magic = next((kind for mark, kind in _MAGIC.items() if start.startswith(mark)), None)

@@ -54,17 +54,13 @@ def read_bag(path: Path, dataset: str | None = None):
 
 def width(path: Path, dataset: str | None = None) -> int | None:
     """Number of features, from the head of the file where its format has one; else None."""
+    head = HEADS.get(path.suffix.lower())
     try:
-        if path.suffix.lower() == ".npy":
-            return int(np.load(path, mmap_mode="r", allow_pickle=False).shape[-1])
-        if path.suffix.lower() in (".h5", ".hdf5"):
-            with _h5py().File(path, "r") as file:
-                return int(_chosen(path, _tables(file), dataset).shape[-1])
+        return None if head is None else int(head(path, dataset))
     except ImportError:
         raise
     except Exception:  # it will be named when it is read
         return None
-    return None
 
 
 def read_labels(path, bag: str | None = None, label: str | None = None) -> dict[str, str | int | float]:
@@ -121,6 +117,10 @@ def _npy(path, dataset):
     return np.load(path, allow_pickle=False)
 
 
+def _npy_head(path, dataset) -> int:
+    return np.load(path, mmap_mode="r", allow_pickle=False).shape[-1]
+
+
 def _npz(path, dataset):
     if not zipfile.is_zipfile(path):
         raise ValueError("not a complete .npz archive")
@@ -133,12 +133,20 @@ def _npz(path, dataset):
 
 
 def _csv(path, dataset):
+    delimiter, fields = _first_line(path)
+    skipped = 1 if any(_number(t) is None for t in fields) else 0
+    return np.loadtxt(path, delimiter=delimiter, skiprows=skipped, ndmin=2, encoding="utf-8-sig")
+
+
+def _csv_head(path, dataset) -> int:
+    return len(_first_line(path)[1])
+
+
+def _first_line(path) -> tuple[str, list[str]]:
     with reading_text(path) as file:
         first = file.readline()
-        delimiter = max(",;\t", key=first.count)
-        numbers = [_number(t) for t in first.split(delimiter)]
-        skipped = 1 if any(n is None for n in numbers) else 0
-    return np.loadtxt(path, delimiter=delimiter, skiprows=skipped, ndmin=2, encoding="utf-8-sig")
+    delimiter = max(",;\t", key=first.count)
+    return delimiter, first.split(delimiter)
 
 
 def _number(text: str) -> float | None:
@@ -155,6 +163,11 @@ def _parquet(path, dataset):
 def _h5(path, dataset):
     with _h5py().File(path, "r") as file:
         return _chosen(path, _tables(file), dataset)[...]
+
+
+def _h5_head(path, dataset) -> int:
+    with _h5py().File(path, "r") as file:
+        return _chosen(path, _tables(file), dataset).shape[-1]
 
 
 def _tables(file) -> dict:
@@ -220,3 +233,4 @@ READERS: dict[str, Callable] = {
     ".pt": _torch,
     ".pth": _torch,
 }
+HEADS: dict[str, Callable] = {".npy": _npy_head, ".csv": _csv_head, ".h5": _h5_head, ".hdf5": _h5_head}
