@@ -16,6 +16,7 @@ import skmil
 from skmil.datasets.pictures import paint
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="these tests need selenium")
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 pytest.importorskip("uvicorn", reason="the search page needs uvicorn: pip install skmil[search]")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -36,14 +37,14 @@ def elements(browser, selector):
 
 def until(condition, seconds=30):
     """What a condition gives once it is true; elements may be replaced while it looks."""
-    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
             if found := condition():
                 return found
-        except StaleElementReferenceException:
+        except (NoSuchElementException, StaleElementReferenceException):
             pass
         time.sleep(0.05)
     raise AssertionError("waited in vain")
@@ -174,8 +175,6 @@ def test_mark_rank_undo_reload_restart(browser, page):
 
 
 def test_with_the_keyboard_alone(browser):
-    from selenium.webdriver.common.keys import Keys
-
     names_before = names(browser)
     element(browser, "#waits").click()
     for _ in range(40):
@@ -208,11 +207,38 @@ def test_with_the_keyboard_alone(browser):
     assert element(browser, "#search").get_attribute("value") == "any"
 
 
+def test_with_caps_lock_and_a_key_held_down(browser):
+    press(browser, Keys.ARROW_DOWN, "Y")
+    marked(browser, 1, 0)
+    again = "new KeyboardEvent('keydown', {key: 'n', repeat: true, bubbles: true})"
+    browser.execute_script(f"document.activeElement.dispatchEvent({again})")
+    press(browser, "Z")
+    marked(browser, 0, 0)
+
+
+def test_what_was_chosen_stays_after_a_reload(browser):
+    for box in ("#hide", "#waits", "#shades"):
+        element(browser, box).click()
+    browser.refresh()
+    until(lambda: elements(browser, "#grid article"))
+    assert [element(browser, b).is_selected() for b in ("#hide", "#waits", "#shades")] == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_waiting_ranks_by_itself(browser):
     card(browser, "sunset 3.png").find_element("css selector", ".view").click()
     marked(browser, 1, 0)
     until(lambda: "Ranked by similarity" in count(browser))
     until(lambda: names(browser)[0] == "sunset 3.png", 15)
+
+
+UNDER_THE_BAR = """
+return [document.getElementById('bar').getBoundingClientRect().bottom,
+  document.activeElement.closest('article').getBoundingClientRect().top];
+"""
 
 
 def test_on_a_phone(browser, page):
@@ -229,6 +255,9 @@ def test_on_a_phone(browser, page):
         assert button.size["height"] >= 40 and button.size["width"] >= 40
         button.click()
         marked(browser, 1, 0)
+        press(browser, *([Keys.ARROW_DOWN] * 6), *([Keys.ARROW_UP] * 4))
+        bar, focused = browser.execute_script(UNDER_THE_BAR)
+        assert focused >= bar
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -295,8 +324,18 @@ document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: files, bubbles:
     Image.fromarray(paint("field", (64, 96), 98)).save(own)
     browser.execute_script(drop, base64.b64encode(own.read_bytes()).decode(), None)
     until(lambda: len(elements(browser, "#examples img")) == 2)
-    element(browser, "#examples button").click()
-    marked(browser, 1, 0)
+    remove_example(browser, 1)
+    remove_example(browser, 0)
+    for _ in range(2):  # the same file may be chosen again
+        element(browser, "#file").send_keys(str(own))
+        marked(browser, 1, 0)
+        remove_example(browser, 0)
+
+
+def remove_example(browser, left):
+    until(lambda: element(browser, "#examples button").click() or True)
+    marked(browser, left, 0)
+    until(lambda: len(elements(browser, "#examples img")) == left)
 
 
 def test_files_that_change_while_the_page_is_open(browser, page):

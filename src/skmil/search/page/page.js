@@ -228,21 +228,26 @@ async function upload(file) {
 document.addEventListener("keydown", (event) => {
   const inside = event.target.closest("input, select, textarea, summary, button, a");
   if (event.ctrlKey || event.metaKey || event.altKey || (inside && !inside.closest("article"))) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;  // Caps Lock or not
   const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns(), ArrowDown: columns(), Home: -1e9, End: 1e9 };
-  if (event.key in steps) move(grid.contains(document.activeElement) ? steps[event.key] : 0);
-  else if ("ynu".includes(event.key) && current && grid.contains(document.activeElement)) mark(current.slice(1), event.key);
-  else if (event.key === "z") undo();
-  else if (event.key === "Enter" && !inside) rankNow();
+  if (key in steps) move(grid.contains(document.activeElement) ? steps[key] : 0);
+  else if (event.repeat) return;  // a key that is held down marks once
+  else if ("ynu".includes(key) && current && grid.contains(document.activeElement)) mark(current.slice(1), key);
+  else if (key === "z") undo();
+  else if (key === "Enter" && !inside) rankNow();
   else return;
   event.preventDefault();
 });
 
+for (const id of ["search", "learner", "show", "hide", "shades", "waits"]) at(id).addEventListener("change", () => {
+  sessionStorage[id] = at(id).type === "checkbox" ? +at(id).checked : at(id).value;
+});
 for (const id of ["search", "learner", "show", "hide"]) at(id).addEventListener("change", () => {
-  sessionStorage[id] = at(id).value;
   saving();
   trying(() => rank());
 });
 at("shades").addEventListener("change", () => trying(() => support(shown.version, {})));
+at("waits").addEventListener("change", () => clearTimeout(waiting));
 at("controls").addEventListener("submit", (event) => event.preventDefault());
 at("rank").addEventListener("click", rankNow);
 at("undo").addEventListener("click", undo);
@@ -251,7 +256,10 @@ at("further").addEventListener("click", () => trying(async () => {
   await rank(before + COUNT);
   if (shown.things[before]) choose("t" + shown.things[before].id, true);
 }));
-at("file").addEventListener("change", () => at("file").files[0] && upload(at("file").files[0]));
+at("file").addEventListener("change", async () => {
+  if (at("file").files[0]) await upload(at("file").files[0]);
+  at("file").value = "";  // so that the same file can be chosen again
+});
 at("create").addEventListener("submit", (event) => {
   event.preventDefault();
   trying(async () => {
@@ -273,6 +281,9 @@ at("save-model").addEventListener("click", () => trying(async () => {
   if (!answer.ok) throw new Error((await answer.json()).error);
   location.assign("/api/model.skops" + query({}));
 }));
+
+// The bar stays at the top, as high as its words are long, and what has the focus shall not lie under it.
+new ResizeObserver(() => { document.documentElement.style.scrollPaddingTop = `${at("bar").offsetHeight + 8}px`; }).observe(at("bar"));
 
 document.addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
 document.addEventListener("dragleave", () => document.body.classList.remove("dropping"));
@@ -312,6 +323,7 @@ trying(async () => {
   options("search", state.searches, sessionStorage.search || state.searches[0]);
   options("learner", state.learners, sessionStorage.learner || state.learner);
   if (sessionStorage.show) at("show").value = sessionStorage.show;
+  for (const id of ["hide", "shades", "waits"]) if (sessionStorage[id]) at(id).checked = sessionStorage[id] === "1";
   saving();
   await rank();
   if (state.failed.length) {
