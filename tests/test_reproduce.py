@@ -230,6 +230,30 @@ def test_assumptions_are_measured():
     assert 0 <= found["attacked"] <= 1 and found["as in training"] > 0.8
 
 
+def test_assumptions_leave_out_who_sees_the_answers_and_tell_what_boxes_do(tmp_path):
+    (table,) = load_tables(["assumptions"])
+    experiment = EXPERIMENTS["assumptions"]
+    tasks = experiment.tasks(table, [])
+    assert {"k_and", "k_and subset"} <= {t["method"] for t in tasks}
+    assert not [t for t in tasks if "transduction" in t["method"]]
+    results = [
+        {**t, "as in training": 0.9 + 0.1 * ("subset" in t["method"]), "attacked": None} for t in tasks
+    ]
+    page = experiment.page(table, results, tmp_path)
+    assert "gives 0.90, 0.90, 0.90" in page and "(`k_and subset`), 1.00, 1.00, 1.00." in page
+    assert "16 features" not in experiment.page(table, results[:1], tmp_path)
+
+
+def test_both_label_kernels_of_the_paper_have_a_row(tmp_path):
+    (table,) = load_tables(["kwok-lj"])
+    experiment = EXPERIMENTS["lennard-jones"]
+    tasks = experiment.tasks(table, ["lj_16_30_2"])
+    results = [{**t, "squared error": 0.5, "classification error": 1.0} for t in tasks]
+    page = experiment.page(table, results, tmp_path)
+    assert page.count("| MG-ACC, linear label kernel | no |") == 4  # two errors, without and with features
+    assert page.count("| MG-ACC | no |") == page.count("| MG-ACC | yes |") == 4
+
+
 def test_sets_that_report_had_no_say_in_the_design():
     table = load_tables(["auto"])[0]
     assert not set(table.data) & set(table.settings["design"])

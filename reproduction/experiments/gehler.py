@@ -47,8 +47,8 @@ def share_page(table, results, out):
     theirs = [{**r, "method": f"{r['method']} (published)"} for r in table.published]
     return (
         "mi-SVM is the heuristic (T0 = 0), AL-SVM is it annealed, ALP-SVM has an expected share, which\n"
-        "three folds of the training bags choose. C and C_y are 10, where the paper searches 1 and 10; its\n"
-        "figures are those of the lowest ten-fold error.\n\n"
+        "three folds of the training bags choose. C and C_y are 10, where the paper searches 1 and 10;\n"
+        "its figures are those of the lowest ten-fold error.\n\n"
         "## Share of positive instances in positive bags (%)\n\n"
         + pivot(results + theirs, ["method"], "data", "share")
         + "\n## Error (%)\n\n"
