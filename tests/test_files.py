@@ -136,6 +136,15 @@ class TestReading:
         counted = put(tmp_path, "c.csv", "mol,act,0,1\na,1,0.5,2\na,1,1.5,3\nb,0,-1,4\n")
         assert read_bags(counted, bag="mol", label="act").data.sizes.tolist() == [2, 1]
 
+    def test_a_guess_that_cannot_be_is_refused_also_where_labels_are_not_wanted(self, tmp_path):
+        path = put(tmp_path, "t.csv", "a,no,1.5,2\na,no,3,4\nb,yes,5,6\nc,no,7,8\n")
+        for labels in (True, False):
+            with pytest.raises(ValueError, match=r"line 4: .*tell the columns with bag= and label="):
+                read_bags(path, labels=labels)
+        assert read_bags(path, bag=0, label=1, labels=False).data.ids.tolist() == ["a", "b", "c"]
+        right = put(tmp_path, "r.csv", "no,a,1.5,2\nno,a,3,4\nyes,b,5,6\n")
+        assert read_bags(right, labels=False).target is None
+
     def test_labels_of_rows_in_any_order(self, tmp_path):
         savemat(tmp_path / "t.mat", {"X": np.eye(3), "bag": [[3], [1], [2]], "y": [[30], [10], [20]]})
         found = read_bags(tmp_path / "t.mat")

@@ -70,6 +70,7 @@ class Rows:
 
     ``values`` holds dense rows one after the other; sparse rows fill ``indices`` (the smallest is
     ``first``) and ``indptr`` too. ``mixed_labels`` allows labels 0/1 or -1/1 that differ inside a bag.
+    ``guessed`` columns are checked by their labels also where those are not wanted.
     """
 
     path: Path
@@ -83,6 +84,7 @@ class Rows:
     indptr: array = field(default_factory=lambda: array("q", [0]))
     first: int = 0
     mixed_labels: bool = False
+    guessed: bool = False
     how: How = How()
 
     def add(self, line: int, bag: str, label: str | None) -> None:
@@ -92,7 +94,7 @@ class Rows:
             raise wrong(self.path, line, "expected a bag id, found an empty field")
         self.lines.append(line)
         self.bags.append(bag)
-        if label is not None and self.how.labels:
+        if label is not None and (self.how.labels or self.guessed):
             self.labels.append(label.strip())
 
     def add_dense(self, line: int, tokens: Sequence[str], describe: Callable[[int], str]) -> None:
@@ -174,6 +176,7 @@ class Rows:
         data = Bags(table if rows is None else table[rows], offsets, ids, self.names, missing)
         extras = {k: self._extra(k, v)[order] for k, v in self.extras.items()}
         target = self._targets(order, offsets, extras)
+        target = target if self.how.labels else None
         if "split" in extras:
             extras["split"] = one_per_bag(self.path, extras["split"], offsets, ids)
         return Bunch(data=data, target=target, **extras)
@@ -214,7 +217,8 @@ class Rows:
         raise wrong(
             self.path,
             self.lines[row],
-            f"expected the label {before} of bag {self.bags[row]!r}, found {labels[at]}; a bag has one",
+            f"expected the label {before} of bag {self.bags[row]!r}, found {labels[at]}; a bag has one"
+            + ("; where that is no label, tell the columns with bag= and label=" if self.guessed else ""),
         )
 
 

@@ -73,7 +73,8 @@ def read_rows(path: Path, lines: Iterable[tuple[int, list[str]]], how: How, deli
         body = chain([(number, first)], body)
     how, body = _with_decimal(how, body, columns, delimiter)
     names = None if columns.names is None else [columns.names[k] for k in columns.features]
-    rows = Rows(path, names, extras={k: [] for k in columns.extras}, how=how)
+    guessed = names is None and how.bag is None and how.label is None
+    rows = Rows(path, names, extras={k: [] for k in columns.extras}, guessed=guessed, how=how)
     pick, width = _picker(columns.features), len(first)
     for line, row in body:
         if len(row) != width:
