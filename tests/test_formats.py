@@ -16,7 +16,9 @@ from tests.strategies import PLAIN_TEXT, TEXT, labelled_bags
 
 ENDINGS = sorted(WRITERS)
 QUICK = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

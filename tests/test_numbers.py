@@ -26,6 +26,16 @@ def test_widths_do_not_depend_on_where_zero_is(bags, gamma, offset, thin):
     assert_allclose(resolve_gamma(gamma, moved), resolve_gamma(gamma, bags), rtol=1e-6)
 
 
+def test_a_full_sparse_table_has_no_zeros_whatever_its_shape():
+    rng = np.random.default_rng(0)
+    for n, d in [(n, d) for n in range(2, 50) for d in (3, 7, 10)]:
+        X, w = rng.normal(size=(n, d)), rng.random(n)
+        for weights in (None, w):
+            wanted = resolve_gamma("scale", Bags(X, np.arange(n + 1)), weights)
+            far = Bags(sparse.csr_matrix(X + 1e8), np.arange(n + 1))
+            assert_allclose(resolve_gamma("scale", far, weights), wanted, rtol=1e-6)
+
+
 def test_scale_is_that_of_scikit_learn(bags):
     holes = bags.with_instances(np.where(bags.instances > 0, bags.instances, 0.0))
     expected = 1.0 / (4 * holes.instances.var())

@@ -184,8 +184,8 @@ def _variance(X, w) -> float:
         return _mean(np.square(X - mean), w)
     there = X.copy()
     there.data = np.square(X.data - mean)
-    ones = sparse.csr_matrix((np.ones(X.nnz), X.indices, X.indptr), X.shape)
-    return _mean(there, w) + (1.0 - _mean(ones, w)) * mean**2
+    zeros = X.shape[1] - np.diff(X.indptr)[:, None]  # counted, since one too many would drown the rest
+    return _mean(there, w) + _mean(zeros, w) / X.shape[1] * mean**2
 
 
 def gamma_of(estimator) -> float:
