@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.preprocessing import MaxAbsScaler
 
 import skmil
 from skmil import Bags
 from skmil.cli import main
 from skmil.datasets import load_musk1
 from skmil.formats import write_bags
+from skmil.inspection import RememberBags
 from skmil.kernels import SetKernel
 from skmil.learners import BagSVC
-from skmil.preprocessing import BagScaler
+from skmil.preprocessing import BagImputer, BagScaler, ForInstances
 
 NAMES = ["mass", "charge", "logp"]
 FAST = ["MI-Kernel", "Simple-MI", "MILES", "miFV", "APR", "SIL", "TLC", "MILBoost", "Boost", "Citation-kNN"]
@@ -111,3 +114,26 @@ def test_swapped_columns_between_fit_and_predict(tmp_path, capsys, monkeypatch):
     (tmp_path / "renamed.csv").write_text(text)
     assert main(["predict", "m.skops", "renamed.csv"]) == 2
     assert "lack the feature 'ray 7' and have 'beam'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("thin", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("step", [BagScaler(), BagImputer(), RememberBags(), ForInstances(MaxAbsScaler())])
+def test_every_step_puts_columns_in_order_and_keeps_to_one_kind(step, thin, named):
+    bags, y = named
+    fitted, later = (b.to_sparse() if thin else b for b in (bags, permuted(bags, [2, 0, 1])))
+    model = clone(step).fit(fitted, y)
+    assert model.feature_names_in_.tolist() == NAMES
+    wanted = model.transform(fitted)
+    for other in (later, later.to_dense() if thin else later.to_sparse()):
+        found = model.transform(other)
+        assert found.is_sparse == wanted.is_sparse
+        assert_array_equal(found.to_dense().instances, wanted.to_dense().instances)
+    with pytest.raises(ValueError, match="lack the feature 'logp'"):
+        model.transform(Bags(bags.instances[:, :2], bags.offsets, None, NAMES[:2]))
+
+
+def test_similar_bags_are_the_same_in_any_order_of_columns(named):
+    bags, y = named
+    kept = RememberBags().fit(bags.to_sparse(), y)
+    told = [[n.bag for n in near] for near in kept.alike(bags)]
+    assert told == [[n.bag for n in near] for near in kept.alike(permuted(bags, [1, 2, 0]).to_sparse())]

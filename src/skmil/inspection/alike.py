@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from skmil.bags import Bags, as_bags
+from skmil._schema import check_bags
+from skmil.bags import Bags
 from skmil.kernels import SetKernel
 from skmil.preprocessing import BagScaler
 
@@ -37,22 +38,23 @@ class RememberBags(TransformerMixin, BaseEstimator):
     ['high']
     """
 
+    _keeps_float32 = True
+
     def fit(self, X, y=None):
         """Keep bags and labels."""
-        self.bags_ = as_bags(X)
-        self.labels_ = None if y is None else np.asarray(y)
+        self.bags_ = check_bags(self, X, reset=True, tables=True).owned()
+        self.labels_ = None if y is None else np.array(y)
         self.scaler_ = BagScaler().fit(self.bags_)
         return self
 
     def transform(self, X) -> Bags:
-        """The same bags."""
+        """The same bags, with their features as in ``fit``."""
         check_is_fitted(self)
-        return as_bags(X)
+        return check_bags(self, X, reset=False, tables=True)
 
     def alike(self, X, n: int = 5) -> list[list[Neighbour]]:
         """For each bag the training bags most like it, the first first."""
-        check_is_fitted(self)
-        similarity = self._similarity(as_bags(X))
+        similarity = self._similarity(self.transform(X))
         order = np.argsort(-similarity, axis=1, kind="stable")[:, :n]
         return [[self._neighbour(k, s[k]) for k in row] for row, s in zip(order, similarity, strict=True)]
 
