@@ -13,11 +13,11 @@ from skmil.registry import find, methods
 
 CONCEPTS = ("repulsion", "count", "single", "double", "frequency")
 
-READING = """AUC of each method, with the settings of the papers' tables, on concepts with a known
-rule. *single*: a positive bag holds an instance of the concept; *double*: instances of two concepts; *frequency*: one of each, where negative bags
-of the attack repeat one of them; *repulsion*: attraction points must be hit and repulsion points missed
-(GMIL); *count*: the number of instances near a point decides. Transductive forms, which see the very bags
-that they are asked about, are left out.
+READING = """AUC of each method, with the settings of the papers' tables, on concepts with a known rule.
+*single*: a positive bag holds an instance of the concept; *double*: instances of two concepts;
+*frequency*: one of each, where negative bags of the attack repeat one of them; *repulsion*: attraction
+points must be hit and repulsion points missed (GMIL); *count*: how many instances are near a point decides.
+Transductive forms, which see the very bags that they are asked about, are left out.
 
 {boxes}## Bags drawn as in training
 
