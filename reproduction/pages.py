@@ -55,8 +55,8 @@ On inner folds of one training part:
 
 The registered defaults of today, where they are not those of the papers' tables, which keep their own:
 
-- Simple-MI, miGraph, Minimax, ISK, MILES, CCE, SIL, mi-SVM, MI-SVM, ALP-SVM: the design sets of
-  [defaults](defaults.md)
+- Simple-MI, miGraph, Minimax, ISK, MILES, CCE, SIL, mi-SVM, MI-SVM, AL-SVM, AW-SVM, ALP-SVM: the design
+  sets of [defaults](defaults.md)
 
 Outer folds that were run with more than one grid, of which the last was kept:
 

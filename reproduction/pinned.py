@@ -10,11 +10,13 @@ PAPERS: dict[str, dict[str, Any]] = {
     "Minimax": {"svm__kernel__degree": 2},
     "miGraph": {"scale__method": "minmax", "scale__skip_sparse": False},
     "ISK": {"scale__skip_sparse": False, "isolation__n_cells": 256, "isolation__weights": "bag"},
-    "SIL": {"scale__method": "standard", "sil__estimator__C": 10.0},
+    "SIL": {"scale__method": "standard", "scale__skip_sparse": True, "sil__estimator__C": 10.0},
     "CCE": {"cce__estimator__C": 1.0},
     "MILES": {"scale__method": "standard", "miles__C": 3.0},
     "mi-SVM": {"svm__gamma_factor": 0.5, "svm__threshold": "zero"},
     "MI-SVM": {"svm__gamma_factor": 0.5},
+    "AL-SVM": {"svm__threshold": "zero"},
+    "AW-SVM": {"svm__threshold": "zero", "svm__C": 10.0},
     "ALP-SVM": {"svm__positive_share": 0.6, "svm__pooling": "max", "svm__threshold": "zero"},
 }
 

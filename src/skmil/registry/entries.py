@@ -188,7 +188,7 @@ REGISTRY: dict[str, Method] = {
             "SIL",
             "Ray and Craven 2005",
             "all instances share the label of their bag",
-            lambda: _scaled("minmax", sil=SIL(SVC())),
+            lambda: _scaled_unless_zero("minmax", sil=SIL(SVC())),
             grid={"sil__estimator__C": C_GRID},
         ),
         Method(
@@ -339,14 +339,14 @@ REGISTRY: dict[str, Method] = {
             "AL-SVM",
             "Gehler and Chapelle 2007",
             "at least one instance is positive; all have labels",
-            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0, gamma_factor=0.5)),
+            lambda: _scaled(svm=AnnealedSVM("labels", C=10.0, gamma_factor=0.5, threshold="train")),
             grid=_ANNEALING_GRID,
         ),
         Method(
             "AW-SVM",
             "Gehler and Chapelle 2007",
             "one instance, the witness, is positive; the others do not count",
-            lambda: _scaled(svm=AnnealedSVM("witness", C=10.0, gamma_factor=0.5)),
+            lambda: _scaled(svm=AnnealedSVM("witness", C=1.0, gamma_factor=0.5, threshold="train")),
             grid=_ANNEALING_GRID,
         ),
         Method(
