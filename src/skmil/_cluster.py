@@ -29,7 +29,7 @@ from skmil.bags import Bags
 from skmil.store import BagStore, open_bags, write_bags
 
 SECONDS_TO_CONNECT, SECONDS_TO_START = 10, 120
-SECONDS_ALONE = 20  # after which a worker without a scheduler ends
+SECONDS_ALONE = 40  # after which a worker without a scheduler ends; busy machines start one in half
 SECONDS_TO_NOTICE = 1.0  # that a worker has ended
 USABLE = 0.7  # share of a worker's memory at which Dask begins to slow it down
 BASE_BYTES = 2**28  # a worker with this package and nothing else
