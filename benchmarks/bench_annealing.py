@@ -4,7 +4,7 @@ import numpy as np
 from common import best, data
 from sklearn.svm import SVC
 
-from skmil._engines.pairs import resolve_gamma
+from skmil._engines.widths import resolve_gamma
 from skmil.learners import AnnealedSVM, InstanceLabelSVM
 from skmil.preprocessing import BagScaler
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from skmil._engines.density import Search
 from skmil._engines.descent import MEMORY
-from skmil._engines.pairs import resolve_gamma
+from skmil._engines.widths import resolve_gamma
 from skmil.preprocessing import BagScaler
 
 SAMPLE = 12  # starts that the references are timed on; their time is scaled to all

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from skmil import Bags
-from skmil._engines.pairs import resolve_gamma
+from skmil._engines.widths import resolve_gamma
 from skmil.evaluation import cross_validate_bags
 from skmil.kernels import BoxKernel, MinimaxKernel, SetKernel
 from skmil.learners import GMIL1, BagSVC

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -75,7 +76,7 @@ def check_parameters(estimator) -> None:
     constraints = getattr(estimator, "_parameter_constraints", None)
     if constraints is None:  # a class of the user's own need not declare any
         return
-    params = {name: getattr(estimator, name) for name in _names(type(estimator))}
+    params = {name: getattr(estimator, name) for name in _names(estimator.__class__)}
     validate_parameter_constraints(constraints, params, type(estimator).__name__)
     for part in params.values():
         if isinstance(part, BaseEstimator):
@@ -83,9 +84,9 @@ def check_parameters(estimator) -> None:
 
 
 @cache
-def _names(estimator: type) -> list[str]:
-    """Names of the parameters, which scikit-learn reads from the signature again and again."""
-    return estimator._get_param_names()
+def _names(kind: Any) -> list[str]:
+    """Names of the parameters of a class, which scikit-learn reads from its signature at each call."""
+    return kind._get_param_names()
 
 
 @contextmanager

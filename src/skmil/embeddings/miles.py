@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.nearest import nearest
-from skmil._engines.pairs import resolve_gamma
+from skmil._engines.widths import resolve_gamma
 from skmil._lazy import groups, sample
 from skmil._parameters import COUNT, GAMMA, SEED
 from skmil._random import random_key

@@ -11,12 +11,11 @@ from skmil._engines.pairs import (
     InstanceKernel,
     _product,
     _squares,
-    gamma_of,
     instance_sums,
     pair_sums,
-    resolve_gamma,
     self_sums,
 )
+from skmil._engines.widths import gamma_of, resolve_gamma
 from skmil._parameters import GAMMA, NOT_NEGATIVE, POSITIVE, one_of
 from skmil._product import ROWS, product
 from skmil._threads import map_blocks, slices
@@ -36,7 +35,8 @@ class GraphKernel(BagKernel):
         W_a = \frac{1}{\#\{u \in A: u = a \text{ or } \lVert a - u \rVert < \tau\}}
 
     Cost: :math:`O(N_A N_B d)` time for the matrix and :math:`O(\sum_A |A|^2 d)` for the weights;
-    memory for one block per thread beside the result. Works on sparse features.
+    memory for one block per thread beside the result, for a copy of tables of up to 16 MB and for the
+    distances within a bag of up to 1448 instances. Works on sparse features.
 
     Parameters
     ----------
@@ -111,9 +111,7 @@ class GraphKernel(BagKernel):
         """W divided by its sum over the bag, as a column."""
         relevant = self.metric == "relevant"
         brief = bool((bags.sizes**2).sum() * bags.n_features <= BRIEF)
-        parts = map_blocks(
-            lambda i: _weights(bags[i], self.threshold, relevant), range(len(bags)), brief
-        )
+        parts = map_blocks(lambda i: _weights(bags[i], self.threshold, relevant), range(len(bags)), brief)
         return np.concatenate(parts)[:, None]
 
 

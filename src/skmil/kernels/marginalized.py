@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import Hypotheses, Search, unit_targets
 from skmil._engines.labels import label_moments, label_overlap, tent_mean
-from skmil._engines.pairs import InstanceKernel, beside, instance_sums, pair_sums, resolve_gamma, self_sums
+from skmil._engines.pairs import InstanceKernel, beside, instance_sums, pair_sums, self_sums
+from skmil._engines.widths import resolve_gamma
 from skmil._parameters import COUNT, ESTIMATOR, GAMMA, POSITIVE, SEED, one_of
 from skmil._schema import check_labels
 from skmil.bags import Bags

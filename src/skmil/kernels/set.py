@@ -2,15 +2,8 @@ r"""Set kernel, MI-Kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
 
 import numpy as np
 
-from skmil._engines.pairs import (
-    InstanceKernel,
-    beside,
-    gamma_of,
-    instance_sums,
-    pair_sums,
-    resolve_gamma,
-    self_sums,
-)
+from skmil._engines.pairs import InstanceKernel, beside, instance_sums, pair_sums, self_sums
+from skmil._engines.widths import gamma_of, resolve_gamma
 from skmil._parameters import ANY, COUNT, GAMMA, POSITIVE, one_of
 from skmil.kernels.base import BagKernel, cosine, quotient
 
@@ -24,7 +17,7 @@ class SetKernel(BagKernel):
     with :math:`f = 1` ("sum"), :math:`f(A) = |A|` ("mean") or :math:`f(A)^2 = k_{sum}(A, A)` ("cosine").
 
     Cost: :math:`O(N_A N_B d)` time, half of that for a symmetric matrix; memory for one block per
-    thread beside the result.
+    thread beside the result, and for a copy of tables of up to 16 MB.
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.svm import SVC
 
-from skmil._engines.pairs import InstanceKernel, instance_sums, resolve_gamma
+from skmil._engines.pairs import InstanceKernel, instance_sums
+from skmil._engines.widths import resolve_gamma
 from skmil._parameters import CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, POSITIVE, one_of
 from skmil.bags import Bags
 from skmil.learners.base import BinaryBagClassifier

@@ -7,7 +7,8 @@ from scipy.special import rel_entr
 from sklearn.exceptions import ConvergenceWarning
 
 from skmil._engines import instance_gram
-from skmil._engines.pairs import InstanceKernel, resolve_gamma
+from skmil._engines.pairs import InstanceKernel
+from skmil._engines.widths import resolve_gamma
 from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, one_of, real
 from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness

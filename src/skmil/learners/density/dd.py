@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmil._engines.density import Search, unit_targets
-from skmil._engines.pairs import resolve_gamma
+from skmil._engines.widths import resolve_gamma
 from skmil._parameters import CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, SEED, one_of, real
 from skmil._schema import check_bags
 from skmil.learners.base import BagEstimator, BagRegressor, BinaryBagClassifier, best_of_cuts

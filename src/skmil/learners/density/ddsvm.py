@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from skmil._engines.density import Search
-from skmil._engines.pairs import resolve_gamma
+from skmil._engines.widths import resolve_gamma
 from skmil._parameters import CLASS_WEIGHT, COUNT, NOT_NEGATIVE, POSITIVE, SEED, one_of
 from skmil.learners.base import BinaryBagClassifier
 
