@@ -1,9 +1,9 @@
 """Products of tables in which the bits of an entry depend on its two rows alone.
 
 What BLAS gives for an entry depends, in its last bits, on the shape of the product: rows that are left over
-at an edge go another way than the others. Here it only sees blocks of whole units, filled up, and never a
-table times itself, for which it has an algorithm of its own. So a Gram matrix has the same bits in one piece
-and by tiles of any size.
+at an edge go another way than the others. Here it only sees blocks of whole units, filled up, and never
+a table times itself, for which it has an algorithm of its own. So a Gram matrix has the same bits in one
+piece and by tiles of any size.
 """
 
 import numpy as np

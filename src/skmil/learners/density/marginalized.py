@@ -15,7 +15,7 @@ from skmil.learners.svm import BagSVC, BagSVR
 class _Marginalized(BagEstimator):
     kernel: MarginalizedKernel | None
 
-    def _part(self, task: str):
+    def _kernel_for(self, task: str):
         kernel = MarginalizedKernel() if self.kernel is None else clone(self.kernel)
         return kernel.set_params(task=task)
 
@@ -66,7 +66,7 @@ class MarginalizedSVC(_Marginalized, BinaryBagClassifier):
         self.class_weight = class_weight
 
     def _fit(self, bags, y, w):
-        self.svm_ = BagSVC(self._part("classification"), C=self.C).fit(bags, y, sample_weight=w)
+        self.svm_ = BagSVC(self._kernel_for("classification"), C=self.C).fit(bags, y, sample_weight=w)
 
     def _decision(self, bags):
         return self.svm_.decision_function(bags)
@@ -109,7 +109,7 @@ class MarginalizedSVR(_Marginalized, BagRegressor):
 
     def _fit(self, bags, y, w):
         unit, self.low_, self.range_ = unit_targets(y)
-        self.svm_ = BagSVR(self._part("regression"), C=self.C, epsilon=self.epsilon)
+        self.svm_ = BagSVR(self._kernel_for("regression"), C=self.C, epsilon=self.epsilon)
         self.svm_.fit(bags, unit, sample_weight=w)
 
     def _predict(self, bags):
