@@ -32,7 +32,7 @@ the settings of before (`reproduction/pinned.py`).
 Three parts of the rule were added after the first figures on these sets: that what is not mostly zero is
 always scaled, that sets without signal do not count, and that ISK has cells by kind. With four cells for
 all, which is as good on these sets, bags of 145 instances (`make_speaker_like`) visit every cell: 52 %
-against 98 % at the default of before and 99 % with 64 cells. Hence `n_cells="auto"` also grows with the bags.
+against 98 % at the default of before and 99 % with 64 cells. So `n_cells="auto"` also grows with the bags.
 
 """
 HEAD = """| method | sets | before | best | taken | default | parameters that differ from before |
