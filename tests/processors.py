@@ -29,6 +29,7 @@ def processors() -> dict[str, dict[str, str]]:
     if __cpu_features__.get("X86_V3") or __cpu_features__.get("AVX2"):
         found["haswell"] = {
             "NUMBA_CPU_NAME": "haswell",
+            "NUMBA_CPU_FEATURES": "",  # those of the name; Numba would add all that this processor has
             "OPENBLAS_CORETYPE": "Haswell",
             "NPY_DISABLE_CPU_FEATURES": " ".join(newer),
         }

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import skmil
+from tests.processors import processors
 
 PACKAGE = Path(skmil.__file__).parent
 NOT_EVERYWHERE = {"fcntl", "grp", "msvcrt", "posix", "pwd", "resource", "termios", "winreg"}
@@ -21,6 +22,7 @@ for name in ("sched_getaffinity", "process_cpu_count", "fork", "getuid", "O_DIRE
     if hasattr(os, name):
         delattr(os, name)
 import skmil
+from tests.processors import processors
 from skmil._threads import n_threads
 assert n_threads() == (os.cpu_count() or 1)
 print(skmil.kernels.SetKernel(gamma=1.0)([[[0.0]], [[0.0], [0.0]]]).sum())
@@ -89,3 +91,27 @@ def test_lowest_versions_are_those_declared():
         },
     }
     assert lowest(project) == ["dask[distributed]==2024.5", "numba==0.60", "numpy==2.0", "rich==13"]
+
+
+PLAYED = """
+import re
+import numba, numpy, scipy.linalg, threadpoolctl
+
+@numba.njit
+def move(a, b):
+    for i in range(len(a)):
+        a[i] = a[i] * b[i] + a[i]
+
+move(numpy.ones(9), numpy.ones(9))
+code = next(iter(move.inspect_asm().values()))
+print(*{i.get("architecture") for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"})
+print(*sorted(set(re.findall(r"[xyz]mm(?=[0-9])", code))))
+"""
+
+
+@pytest.mark.parametrize("name", processors())
+def test_a_played_processor_has_no_newer_instructions(name):
+    blas, registers = run(PLAYED, **processors()[name]).stdout.splitlines()
+    newer = {"nehalem": {"ymm", "zmm"}, "haswell": {"zmm"}}.get(name, set())
+    assert not newer & set(registers.split())
+    assert name == "generic" or blas.lower() in (name, "none")  # none where it is not OpenBLAS
