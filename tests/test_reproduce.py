@@ -244,6 +244,20 @@ def test_assumptions_leave_out_who_sees_the_answers_and_tell_what_boxes_do(tmp_p
     assert "16 features" not in experiment.page(table, results[:1], tmp_path)
 
 
+def test_the_protein_page_says_where_the_published_error_lies_among_the_draws(tmp_path):
+    (table,) = load_tables(["tao-7"])
+    errors = {"error": 0.0, "false positive": 1.0, "false negative": 2.0}
+    results = [
+        {"method": "k_and", "power": power, "draw": d, **errors, "error": 18.0 + 4 * d + 10 * (power == 1)}
+        for power in (1.0, 0.02)
+        for d in range(3)
+    ]
+    page = EXPERIMENTS["protein"].page(table, results, tmp_path)
+    assert "| k_and | 28.0 | 28.2 | 32.0 | 35.8 | 36.0 | 20.8 | 0 % |" in page
+    assert "| k_and, to the power 0.02 | 18.0 | 18.2 | 22.0 | 25.8 | 26.0 | 20.8 | 67 % |" in page
+    assert "power 0.02 all kernels are within three points at once in 2 of 3 draws" in page
+
+
 def test_both_label_kernels_of_the_paper_have_a_row(tmp_path):
     (table,) = load_tables(["kwok-lj"])
     experiment = EXPERIMENTS["lennard-jones"]
