@@ -8,11 +8,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from skmil._engines.boxes.groups import _intervals, _look_hopeless, _seen_hopeless, group_boxes
 from skmil.datasets import make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
 from skmil.kernels import BoxKernel, SetKernel
 from skmil.learners import GMIL1, GMIL2, BagPipeline, BagSVC, InstanceLabelSVM, gmil
-from skmil.learners.gmil import _intervals, _look_hopeless, _seen_hopeless, group_boxes
 from skmil.preprocessing import BagGrid
 from tests import naive
 

@@ -1,0 +1,143 @@
+"""All boxes of a grid, grouped by the few points they contain: the attributes of GMIL-1 and GMIL-2."""
+
+import numpy as np
+
+LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
+DRAWN, BOUNDED = 2**14, (10, 8, 6, 4)  # boxes drawn to see if groups are too many, features they bound
+COUNTED = 2**20  # boxes drawn to count their groups
+
+
+def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
+    """Partition the boxes of the grid by the centers they contain.
+
+    Returns
+    -------
+    lower, upper : corners of the largest box of each group (boxes without a center left out)
+    size : log of the number of boxes of each group
+    """
+    intervals = [_intervals(c, int(t), v) for c, t, v in zip(centers.T, s, cuts, strict=True)]
+    _refuse_hopeless(len(centers), [which for which, *_ in intervals])
+    inside = np.array([(1 << len(centers)) - 1])
+    size, length = np.zeros(1), np.zeros(1)
+    lower, upper = np.zeros((1, 0)), np.zeros((1, 0))
+    for k, (which, ways, low, high) in enumerate(intervals):
+        if len(inside) * len(which) > LIMIT:
+            _refuse(len(centers), len(inside), [i[0] for i in intervals], k)
+        mask = (inside[:, None] & which).ravel()
+        some = np.flatnonzero(mask)  # with a center
+        mask, old, new = mask[some], *np.divmod(some, len(which))
+        total, longer = size[old] + np.log(ways)[new], length[old] + np.log(high - low + 1)[new]
+        order = np.argsort(mask, kind="stable")
+        starts = np.flatnonzero(np.diff(mask[order], prepend=0))
+        size = np.logaddexp.reduceat(total[order], starts)
+        best = order[_last_largest(longer[order], starts)]
+        inside, length = mask[best], longer[best]
+        lower = np.column_stack([lower[old[best]], low[new[best]]])
+        upper = np.column_stack([upper[old[best]], high[new[best]]])
+    return lower, upper, size
+
+
+def _last_largest(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Place of the largest value of each part, the last of equal ones."""
+    largest = np.repeat(np.maximum.reduceat(values, starts), np.diff(starts, append=len(values)))
+    places = np.flatnonzero(values == largest)
+    return places[np.searchsorted(places, np.append(starts[1:], len(values))) - 1]
+
+
+def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
+    """Refuse what will not fit before the work: groups are counted by a part of them, then by all.
+
+    The groups that some of the groups of a step lead to are at least as many in the next, so a count by a
+    part refuses nothing that fits.
+    """
+    if _look_hopeless(m, masks) or _seen_hopeless(m, masks):
+        _refuse(m, 1, masks, 0)
+    for most in (2**15, 2**18, LIMIT):
+        inside, largest = np.array([(1 << m) - 1]), 1
+        for k, which in enumerate(masks):
+            if len(inside) * len(which) > LIMIT:
+                _refuse(m, len(inside), masks, k)
+            largest = max(largest, len(inside))
+            inside = _distinct(inside[:: -(-len(inside) // most), None] & which)
+        if largest <= most:  # these were all
+            break
+
+
+def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
+    """Whether boxes drawn at random fall into one group so seldom that there must be too many groups.
+
+    In G groups n boxes make n (n - 1) / 2G pairs or more in the mean, equal shares making the fewest. Some
+    hundreds are expected where the groups just fit, and half of them never happen by chance.
+    """
+    if len(masks) == 1:
+        return False
+    rng, most = np.random.default_rng(0), LIMIT / len(masks[-1])
+
+    def seldom(bounded):
+        long = _long_sides(m, masks[:-1], bounded)
+        n_long = np.array([len(w) for w in long])
+        table = np.array([np.resize(w, n_long.max()) for w in long])
+        k = rng.integers(len(table), size=(bounded, DRAWN))
+        inside = np.bitwise_and.reduce(table[k, rng.integers(n_long[k])])
+        n_of = np.unique(inside[inside != 0], return_counts=True)[1]
+        return n_of @ (n_of - 1) < n_of.sum() * (n_of.sum() - 1) / most / 2 - 40
+
+    return any(seldom(bounded) for bounded in BOUNDED)
+
+
+def _seen_hopeless(m: int, masks: list[np.ndarray]) -> bool:
+    """Whether boxes drawn at random fall into too many groups: there are no fewer.
+
+    They are bounded by features before a late one with most intervals, where a step holds most.
+    """
+    late = range(len(masks) // 2, len(masks))
+    step = max(late, key=lambda k: (len(masks[k]), k))
+    if step == 0:
+        return False
+    rng, seen = np.random.default_rng(0), np.empty(0, dtype=np.int64)
+    for bounded in BOUNDED:
+        long = _long_sides(m, masks[:step], bounded)
+        width = max(len(w) for w in long)
+        table = np.concatenate([np.resize(w, width) for w in long])
+        inside = np.full(COUNTED, (1 << m) - 1)
+        for _ in range(bounded):
+            inside &= table[rng.integers(len(table), size=COUNTED, dtype=np.uint32)]
+        seen = _distinct(np.append(seen, inside))
+        if len(seen) * len(masks[step]) > LIMIT:
+            return True
+    return False
+
+
+def _distinct(inside: np.ndarray) -> np.ndarray:
+    """The groups with a center, each once; NumPy sorts such numbers much faster than it hashes them."""
+    ordered = np.sort(inside, axis=None)
+    ordered = ordered[np.searchsorted(ordered, 1) :]
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+
+
+def _long_sides(m: int, masks: list[np.ndarray], bounded: int) -> list[np.ndarray]:
+    """Intervals so long that a box of ``bounded`` of them has some centers left."""
+    dropped = [np.array([m - int(which).bit_count() for which in of_feature]) for of_feature in masks]
+    return [w[n * bounded <= 1.5 * m] for w, n in zip(masks, dropped, strict=True)]
+
+
+def _refuse(m: int, groups: int, intervals: list, k: int) -> None:
+    powers = np.log2(groups) + np.log2([len(which) for which in intervals[k:]]).sum()
+    raise ValueError(
+        f"{m} representatives in {len(intervals)} dimensions make up to {2.0 ** min(m, powers):.1e} "
+        "groups of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
+    )
+
+
+def _intervals(column: np.ndarray, s: int, values: np.ndarray):
+    """Intervals of {0..s} by the run of ``values`` they contain: centers inside, number, widest one."""
+    edges = np.concatenate([[-1], values, [s + 1]])
+    which, ways, low, high = [], [], [], []
+    for i in range(1, len(values) + 1):
+        for j in range(i, len(values) + 1):
+            low.append(edges[i - 1] + 1)
+            high.append(edges[j + 1] - 1)
+            ways.append((edges[i] - edges[i - 1]) * (edges[j + 1] - edges[j]))
+            held = (column >= low[-1]) & (column <= high[-1])
+            which.append(sum(1 << int(r) for r in np.flatnonzero(held)))
+    return np.array(which), np.array(ways), np.array(low), np.array(high)
