@@ -1,6 +1,8 @@
 """Imports only go from lower lines of the architecture to upper ones."""
 
 import ast
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -68,7 +70,11 @@ def test_imports_go_upwards(path):
         assert LEVEL[name] <= LEVEL[own], f"line {line} imports {name}, which lies below {own}"
 
 
-def test_the_page_names_every_layer():
+def test_the_page_has_the_layers_in_this_order():
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
-    there = {part(p) for p in FILES} - {"__init__"}
-    assert not [name for name in there if name not in page]
+    cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    rows = [[LEVEL[name] for name in re.findall(r"`(\w+)(?:\.py|/)`", cell)] for cell in cells]
+    assert {level for row in rows for level in row} == {LEVEL[part(p)] for p in FILES} - {LEVEL["__init__"]}
+    for above, below in pairwise(rows):
+        assert max(above) <= min(below)
+    assert not [p for p in {part(f) for f in FILES} - {"__init__"} if p not in "".join(cells)]
