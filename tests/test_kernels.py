@@ -93,6 +93,28 @@ def test_weights_of_instances(bags, block_size):
     assert_allclose(engine.self_sums(bags, engine.InstanceKernel(gamma=0.3), u), K.diagonal(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", INSTANCE)
+def test_no_cut_shows_in_the_bits(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    sizes = [3, 300, 1, 2, 700, *rng.integers(1, 60, 30), 257, 5]
+    bags = Bags.from_list([rng.normal(size=(m, 5)) + 3.0 for m in sizes])
+    kernel, u = engine.InstanceKernel(kind, gamma=0.1), rng.random((bags.offsets[-1], 2))
+
+    def sums(n_threads=1):
+        with skmil.threads(n_threads):
+            cross = engine.pair_sums(bags[:9], bags, kernel, u[: bags.offsets[9]], u)
+            return engine.pair_sums(bags, bags, kernel, u), engine.self_sums(bags, kernel, u), cross
+
+    whole = sums()
+    assert_array_equal(whole[0].diagonal(), whole[1])
+    for name, value in [("AT_ONCE", 0), ("DIAGONAL", 17), ("COLUMNS", 100), ("BRIEF", 0), (None, 2)]:
+        with monkeypatch.context() as changed:
+            if name is not None:
+                changed.setattr(engine, name, value)
+            for a, b in zip(sums(2 if name is None else 1), whole, strict=True):
+                assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("normalization", ["sum", "mean", "cosine"])
 def test_shares_of_instances_add_up(normalization, bags):
     k = SetKernel(gamma=0.3, normalization=normalization)

@@ -290,7 +290,8 @@ class _Sums:
         if not hasattr(self.thread, "room"):
             tables = self.row_table, self.column_table
             n, m = (t.table.shape[0] for t in tables)
-            n, m = filled_size(min(n, ROWS + ROWS // 2), LEAST[0]), filled_size(min(m, COLUMNS), LEAST[1])
+            n = filled_size(min(n, ROWS + ROWS // 2), LEAST[0])
+            m = filled_size(min(m, max(ROWS, COLUMNS)), LEAST[1])
             x, y = (0 if t.origin is None else self.A.n_features for t in tables)
             self.thread.room = np.empty((n, x)), np.empty((m, y)), np.empty(n * m)
         return self.thread.room
