@@ -390,6 +390,7 @@ REGISTRY: dict[str, Method] = {
             "at least one instance is near one target point",
             lambda: _scaled(dd=DD()),
             lambda: _scaled(dd=DDRegressor()),
+            revision=2,
         ),
         Method(
             "EM-DD",
