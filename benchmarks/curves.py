@@ -90,7 +90,7 @@ def workers(folder: Path):
         with skmil.cluster(n):
             skmil.gram(kernel, store[:20], tile=5)
             runs = [clock(lambda r=r, n=n: skmil.gram(kernel, store, out=folder / f"{n}-{r}.zarr", tile=30))
-                    for r in range(3)]  # fmt: skip
+                    for r in range(9)]  # fmt: skip
         yield {
             "vary": "workers",
             "value": n,
