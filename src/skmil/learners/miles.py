@@ -77,7 +77,8 @@ class MILES(BinaryBagClassifier):
         self.class_weight = class_weight
 
     def _fit(self, bags, y, w):
-        embedding = MilesEmbedding(self.gamma)
+        # An array, whatever the user has asked transformers for.
+        embedding = MilesEmbedding(self.gamma).set_output(transform="default")
         small = len(bags) * bags.instances.shape[0] <= WHOLE
         Z = embedding.fit_transform(bags) if small else _columns(embedding.fit(bags), bags)
         coef, self.intercept_, self.objective_ = one_norm_svm(Z, y, self.C * w)

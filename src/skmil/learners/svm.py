@@ -87,10 +87,10 @@ def warn_if_diagonal(K: np.ndarray) -> None:
         return
     few = np.unique(np.linspace(0, len(K) - 1, min(len(K), PROBE)).astype(int))
     part = np.abs(K[np.ix_(few, few)])
-    a = np.sqrt(part.diagonal())
-    # A bag whose own value underflows is similar to nothing.
-    size = np.outer(a, a)
-    part = np.divide(part, size, out=np.zeros_like(part), where=size > 0)
+    own = np.sqrt(part.diagonal())
+    own = np.where(own > 0, own, np.inf)  # a bag whose own value underflows is similar to nothing
+    part /= own[:, None]
+    part /= own
     typical = np.median(part[~np.eye(len(part), dtype=bool)])
     if typical < SIMILAR:
         warnings.warn(
