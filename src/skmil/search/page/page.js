@@ -5,6 +5,7 @@ const grid = at("grid");
 const COUNT = 48, WAIT = 3000, POLL = 700;
 const tab = sessionStorage.tab || (sessionStorage.tab = crypto.randomUUID());
 let shown = { things: [], marks: {}, version: "" }, asked = 0, waiting = 0, polling = 0, shaded = "", current = null, atTop = false;
+let marking = Promise.resolve();
 
 async function ask(path, options) {
   const answer = await fetch(path, options);
@@ -30,7 +31,7 @@ const query = (more) => "?" + new URLSearchParams({ search: at("search").value, 
 function rankNow() {
   atTop = true;
   if (!grid.contains(document.activeElement)) scrollTo(0, 0);
-  return trying(() => rank());
+  return trying(async () => { await marking; await rank(); });
 }
 
 // Ranking: a slow learner answers in parts, so we ask again until it has seen everything.
@@ -188,9 +189,12 @@ function move(step) {
 
 const columns = () => getComputedStyle(grid).gridTemplateColumns.split(" ").length;
 
+// One after the other, so that the last word about a thing is the last; a ranking waits for them.
 async function mark(id, what) {
   atTop = false;
-  await trying(async () => take(await post("/api/mark", { search: at("search").value, thing: id, mark: what, tab })));
+  const said = { search: at("search").value, thing: id, mark: what, tab };
+  marking = marking.then(() => trying(async () => take(await post("/api/mark", said))));
+  await marking;
   later();
 }
 
@@ -210,6 +214,7 @@ function later() {
 }
 
 async function undo() {
+  await marking;
   await trying(async () => {
     const said = await post("/api/undo", { search: at("search").value, tab });
     take(said);
