@@ -216,6 +216,27 @@ def test_with_caps_lock_and_a_key_held_down(browser):
     marked(browser, 0, 0)
 
 
+SLOW = """
+const fetching = window.fetch; let n = 0;
+window.fetch = async (path, options) => {
+  if (path === '/api/mark' && n++ === 0) await new Promise(done => setTimeout(done, 1000));
+  return fetching(path, options);
+};
+"""
+
+
+def test_a_ranking_waits_for_marks_on_their_way(browser):
+    element(browser, "#waits").click()
+    browser.execute_script(SLOW)
+    browser.execute_script("document.querySelector('#grid article').focus()")
+    press(browser, "y", Keys.ARROW_RIGHT, "n", "u", "n", Keys.ENTER)
+    until(lambda: "1 wanted, 1 not wanted. Ranked by MI-Kernel" in count(browser))
+    browser.execute_script(SLOW)
+    press(browser, "u", "z")
+    time.sleep(1.5)
+    marked(browser, 1, 1)
+
+
 def test_what_was_chosen_stays_after_a_reload(browser):
     for box in ("#hide", "#waits", "#shades"):
         element(browser, box).click()
