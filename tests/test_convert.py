@@ -160,9 +160,32 @@ def bad_width_of_text(folder):
     return [folder / "in"], "s0.npy: 4 features, and a.csv has 3"
 
 
-def bad_width_without_a_head(folder):
-    np.savez(folder / "in" / "z.npz", features=np.zeros((2, 3), np.float32))
-    return [folder / "in"], "z.npz: 3 features; the files before it have 4"
+def bad_width_in_an_archive(folder):
+    np.savez(folder / "in" / "z.npz", features=np.zeros((2, 3), np.float32), tiles=np.zeros(2))
+    return [folder / "in"], "z.npz: 3 features, and s0.npy has 4"
+
+
+def bad_width_of_sparse_features(folder):
+    sparse.save_npz(folder / "in" / "z.npz", sparse.eye(2, 3, format="csr"))
+    return [folder / "in"], "z.npz: 3 features, and s0.npy has 4"
+
+
+def bad_width_of_a_frame(folder):
+    frame = pytest.importorskip("pandas").DataFrame(np.zeros((2, 3)), index=["a", "b"])
+    pytest.importorskip("pyarrow")
+    frame.rename(columns=str).to_parquet(folder / "in" / "z.parquet")
+    return [folder / "in"], "z.parquet: 3 features, and s0.npy has 4"
+
+
+def bad_width_of_tensors(folder):
+    save = pytest.importorskip("safetensors.numpy").save_file
+    save({"features": np.zeros((2, 3), np.float32)}, folder / "in" / "z.safetensors")
+    return [folder / "in"], "z.safetensors: 3 features, and s0.npy has 4"
+
+
+def bad_width_below_the_head(folder):
+    (folder / "in" / "z.csv").write_text("a,b,c,d\n1,2,3\n")
+    return [folder / "in"], "z.csv: 3 features; the files before it have 4"
 
 
 def label_without_a_bag(folder):
@@ -193,8 +216,9 @@ def all_corrupt(folder):
 
 @pytest.mark.parametrize(
     "make",
-    [bad_width, bad_width_of_text, bad_width_without_a_head, label_without_a_bag, labels_of_others,
-     labels_without_names, nothing_there, all_corrupt],
+    [bad_width, bad_width_of_text, bad_width_in_an_archive, bad_width_of_sparse_features,
+     bad_width_of_a_frame, bad_width_of_tensors, bad_width_below_the_head, label_without_a_bag,
+     labels_of_others, labels_without_names, nothing_there, all_corrupt],
 )  # fmt: skip
 def test_bad_folders_are_one_line_and_exit_2(folder, capsys, make):
     (source, *options), message = make(folder)
@@ -202,7 +226,7 @@ def test_bad_folders_are_one_line_and_exit_2(folder, capsys, make):
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not (folder / "x.zarr").exists()
-    assert make is bad_width_without_a_head or not (folder / "x.zarr.part").exists()
+    assert make is bad_width_below_the_head or not (folder / "x.zarr.part").exists()
 
 
 def test_a_file_of_one_bag_says_where_to_put_it(folder, capsys):

@@ -5,7 +5,7 @@ from abc import ABCMeta, abstractmethod
 import numpy as np
 
 GROUP = 4096  # instances computed on by one call; a larger bag is a group of its own
-BLOCK_BYTES = 2**26  # instances that are read at a time
+BLOCK_BYTES = 2**25  # instances that are read at a time; larger blocks come in fresh pages, which cost more
 
 
 class LazyBags(metaclass=ABCMeta):

@@ -4,6 +4,7 @@ import csv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,7 @@ from scipy import sparse
 from skmil._checks import some
 from skmil.formats._files import Rows, reading_text, typed, wrong
 from skmil.formats.delimited import BAG, LABEL
-from skmil.formats.parquet import load_frame
+from skmil.formats.parquet import frame_width, load_frame
 
 NAMES = ("features", "feats", "embeddings", "instances", "data", "X")  # of the table among several
 IDS = (*BAG, "id", "slide_id", "slide", "case_id", "image", "file", "filename", "name")
@@ -132,6 +133,27 @@ def _npz(path, dataset):
         return _chosen(path, {k: archive[k] for k in archive.files}, dataset)
 
 
+def _npz_head(path, dataset) -> int:
+    with zipfile.ZipFile(path) as archive:
+        held = {n.removesuffix(".npy"): n for n in archive.namelist()}
+        if dataset is None and "indptr" in held:
+            return np.load(archive.open(held["shape"]), allow_pickle=False)[1]
+        shapes = {name: _Shape(_npy_shape(archive.open(member))) for name, member in held.items()}
+        return _chosen(path, shapes, dataset).shape[-1]
+
+
+def _npy_shape(file) -> tuple[int, ...]:
+    """The shape that the head of an array in a stream tells."""
+    versions = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    return versions[np.lib.format.read_magic(file)](file)[0]
+
+
+class _Shape(NamedTuple):
+    """What a head tells of a table."""
+
+    shape: tuple[int, ...]
+
+
 def _csv(path, dataset):
     delimiter, fields = _first_line(path)
     skipped = 1 if any(_number(t) is None for t in fields) else 0
@@ -160,6 +182,10 @@ def _parquet(path, dataset):
     return load_frame(path).to_numpy()
 
 
+def _parquet_head(path, dataset) -> int:
+    return frame_width(path)
+
+
 def _h5(path, dataset):
     with _h5py().File(path, "r") as file:
         return _chosen(path, _tables(file), dataset)[...]
@@ -178,38 +204,66 @@ def _tables(file) -> dict:
 
 
 def _safetensors(path, dataset):
+    with _safe_open()(path, framework="numpy") as file:
+        return file.get_tensor(_chosen_name(path, _slices(file), dataset))
+
+
+def _safetensors_head(path, dataset) -> int:
+    with _safe_open()(path, framework="numpy") as file:
+        return _chosen(path, _slices(file), dataset).shape[-1]
+
+
+def _slices(file) -> dict[str, _Shape]:
+    return {name: _Shape(tuple(file.get_slice(name).get_shape())) for name in file.keys()}  # noqa: SIM118
+
+
+def _safe_open():
     try:
-        from safetensors.numpy import load_file
+        from safetensors import safe_open
     except ImportError:
         raise ImportError(".safetensors needs safetensors: pip install 'skmil[scale]'") from None
-    return _chosen(path, load_file(path), dataset)
+    return safe_open
 
 
 def _torch(path, dataset):
+    held = _tensor(path, dataset)
+    return (held.float() if str(held.dtype) == "torch.bfloat16" else held).numpy()
+
+
+def _torch_head(path, dataset) -> int:
+    return _tensor(path, dataset, mmap=True).shape[-1]
+
+
+def _tensor(path, dataset, **how):
+    """The tensor of a file, on this machine; nothing in the file is run."""
     try:
         import torch
     except ImportError:
         raise ImportError(f"{path}: needs torch, which is not installed") from None
-    held = torch.load(path, map_location="cpu", weights_only=True)
+    held = torch.load(path, map_location="cpu", weights_only=True, **how)
     if isinstance(held, dict):
         held = _chosen(path, {k: v for k, v in held.items() if hasattr(v, "shape")}, dataset)
     if not hasattr(held, "detach"):
         raise ValueError(f"expected a tensor or a dictionary of tensors, found {type(held).__name__}")
-    held = held.detach()
-    return (held.float() if held.dtype == torch.bfloat16 else held).numpy()
+    return held.detach()
 
 
 def _chosen(path, tables: dict, dataset: str | None):
     """The table of a file that may hold several."""
+    return tables[_chosen_name(path, tables, dataset)]
+
+
+def _chosen_name(path, tables: dict, dataset: str | None) -> str:
+    """The name of that table: the one asked for, one with a usual name, or the only wide one."""
     if dataset is not None:
         if dataset not in tables:
             raise ValueError(f"no dataset {dataset!r}; it holds {some(list(tables)) or 'nothing'}")
-        return tables[dataset]
+        return dataset
     usual = [n for n in NAMES if n in tables]
     wide = [n for n, t in tables.items() if len(t.shape) >= 2]
     for names in (usual[:1], wide if len(wide) == 1 else []):
         if names:
-            return tables[names[0]]
+            return names[0]
     held = some(list(tables)) or "nothing"
     raise ValueError(f"which dataset holds the instances? it has {held}; name it with --dataset")
 
@@ -233,4 +287,14 @@ READERS: dict[str, Callable] = {
     ".pt": _torch,
     ".pth": _torch,
 }
-HEADS: dict[str, Callable] = {".npy": _npy_head, ".csv": _csv_head, ".h5": _h5_head, ".hdf5": _h5_head}
+HEADS: dict[str, Callable] = {
+    ".npy": _npy_head,
+    ".npz": _npz_head,
+    ".csv": _csv_head,
+    ".parquet": _parquet_head,
+    ".h5": _h5_head,
+    ".hdf5": _h5_head,
+    ".safetensors": _safetensors_head,
+    ".pt": _torch_head,
+    ".pth": _torch_head,
+}

@@ -41,6 +41,13 @@ def plain(values: np.ndarray) -> np.ndarray:
     return np.array(values.tolist()) if values.dtype == object else values
 
 
+def frame_width(path: Path) -> int:
+    """Number of columns of the data frame, from the head of the file."""
+    from pyarrow.parquet import read_schema
+
+    return read_schema(path).empty_table().to_pandas().shape[1]
+
+
 def load_frame(path: Path):
     """A data frame of pandas, or of polars where there is no pandas."""
     try:
