@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 import skmil
-from skmil._lazy import BLOCK_BYTES
 from skmil import threads
+from skmil._lazy import BLOCK_BYTES
 from skmil.datasets import make_speaker_like
 from skmil.embeddings import IsolationEmbedding, NystroemEmbedding
 from skmil.kernels import SetKernel

@@ -43,7 +43,7 @@ AND, MIN, OR = 0, 1, 2
 FIRST_LOOK, FIRST_STAKE = 8, 0.5
 CORE = 5  # points of each bag whose boxes are counted exactly
 POINTS_PAY = math.log(4.0)  # the core is worth this much to the proposal from pairs
-TOGETHER = 32  # points up to which it is faster to ask all at once than each until it is outside
+TOGETHER = 32  # points up to which, in few dimensions, asking all at once beats each until it is outside
 
 
 @njit
@@ -195,9 +195,10 @@ def _draw(z, p, q, pairs, cumulative, core, key, start, stop, counts):
 
 @njit
 def _columns(z, p, q):
-    """Lengths of few points by coordinates; nothing where points are many."""
+    """Lengths of few points by coordinates; nothing where points or coordinates are many."""
     n, m = len(p), len(q)
-    out = np.empty((z.shape[1] if n + m <= TOGETHER else 0, n + m))
+    pays = n + m <= TOGETHER and z.shape[1] <= FEW
+    out = np.empty((z.shape[1] if pays else 0, n + m))
     for r in range(n + m):
         for j in range(len(out)):
             out[j, r] = z[p[r] if r < n else q[r - n], j]
