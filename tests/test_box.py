@@ -267,6 +267,37 @@ class TestExact:
         assert_array_equal(cross, K[:9, 9:])
 
 
+class TestSubsetsOfFewPoints:
+    """k_min of small bags is a sum over their subsets."""
+
+    @pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 5), (7, 6), (2, 11)])
+    def test_against_the_sweep(self, n, m):
+        rng = np.random.default_rng(n * m)
+        for d in (1, 2, 4):
+            P, Q = rng.integers(0, 20, (n, d)), rng.integers(0, 20, (m, d))
+            s = np.full(d, 19)
+            found = exact.log_min(as_table(P, Q, s), *ONE)
+            assert_allclose(found, math.log(exact_counts(P, Q, s)["min"]), rtol=1e-12, atol=1e-10)
+
+    def test_order_does_not_matter(self):
+        rng = np.random.default_rng(1)
+        P, Q, s = rng.integers(0, 9, (4, 3)), rng.integers(0, 9, (5, 3)), np.full(3, 8)
+        T = as_table(P, Q, s)
+        assert exact.log_min(T, *ONE) == exact.log_min(T, *ONE[::-1])
+
+    def test_beyond_the_range_of_floats_it_says_so(self):
+        z = np.full((2, 12), 1e-30)
+        T = table_of_lengths(np.vstack([z[:1], 1 / z[:1]]) * 2, np.vstack([z[:1], 3 * z[:1]]))
+        assert np.isnan(exact.log_min(T, *ONE)).all()
+
+    def test_auto_takes_it(self):
+        X = [np.random.default_rng(i).normal(size=(2 + i % 4, 6)) for i in range(8)]
+        auto = BoxKernel("min", random_state=0).fit(X)
+        truth = BoxKernel("min", method="pairwise", epsilon=0.05, delta=1e-6, random_state=0).fit(X)
+        assert_allclose(auto.log_gram(X), truth.log_gram(X), atol=0.06)
+        assert set(auto.report_.entries) == {"exact"} and auto.report_.epsilon == 0.0
+
+
 class TestPromise:
     """(epsilon, delta) holds for every entry: many seeds, failures counted against delta."""
 

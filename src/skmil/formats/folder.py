@@ -214,7 +214,7 @@ def _safetensors_head(path, dataset) -> int:
 
 
 def _slices(file) -> dict[str, _Shape]:
-    return {name: _Shape(tuple(file.get_slice(name).get_shape())) for name in file.keys()}  # noqa: SIM118
+    return {name: _Shape(tuple(file.get_slice(name).get_shape())) for name in file.keys()}
 
 
 def _safe_open():

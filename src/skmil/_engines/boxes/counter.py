@@ -7,7 +7,7 @@ import numpy as np
 from skmil._engines.boxes import shared
 from skmil._engines.boxes.corners import FEW, corner_lists
 from skmil._engines.boxes.coverage import count_coverage
-from skmil._engines.boxes.exact import exact_log, exact_own
+from skmil._engines.boxes.exact import exact_log, exact_own, is_few
 from skmil._engines.boxes.pairwise import AND, MIN, OR, count_entries, log_sum
 from skmil._engines.boxes.space import Table
 from skmil._threads import map_blocks, slices
@@ -237,16 +237,10 @@ class Counter:
         """k_and and k_min: closed forms, exact counts, shared boxes, samples."""
         out = {k: np.full(len(first), np.nan) for k in kinds}
         same = self.T.key[first] == self.T.key[second]
-        short = ~same & self._is_short(first, second)
         for kind, values in out.items():
             own = self._bag_volumes if kind == "min" else self._own
             values[same] = own(first[same], report)
-            # In a bag of one point no box holds two, so k_min is k_and.
-            exactly = (
-                short & (np.minimum(self.sizes[first], self.sizes[second]) == 1) if kind == "min" else short
-            )
-            if self.plan.method == "exact":
-                exactly = short
+            exactly = ~same & self._is_exact(first, second, kind)
             values[exactly] = self._exact(first[exactly], second[exactly], kind, report)
             if kind in self.shared:
                 missing = np.isnan(values)
@@ -317,9 +311,18 @@ class Counter:
         """Whether the lists of corners are so short that counting exactly pays."""
         if self.plan.method == "exact":
             return np.ones(np.broadcast(first, second).shape, bool)
-        lists = np.diff(self.corners.starts)
-        terms = np.where(first == second, lists[first], lists[first] * lists[second])
+        n, m = (np.diff(self.corners.starts)[bags] for bags in (first, second))
+        terms = np.where(first == second, n, n * m)
         return (terms > 0) & (terms <= TERMS)
+
+    def _is_exact(self, first, second, kind) -> np.ndarray:
+        """Whether a count is exact: by corners, or k_min by the subsets of a few points."""
+        short, D = self._is_short(first, second), self.T.z.shape[1]
+        if kind == "and" or self.plan.method == "exact":
+            return short
+        n, m = self.sizes[first], self.sizes[second]
+        single = np.minimum(n, m) == 1  # no box holds two of one point: k_min is k_and
+        return short & single | (is_few(n, m, D) & (self.plan.method == "auto" and D <= FEW))
 
     def _exact(self, first, second, kind, report) -> np.ndarray:
         report.add("exact", len(first))
