@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
+from skmil._engines.boxes import groups
 from skmil._engines.boxes.groups import _intervals, _look_hopeless, _seen_hopeless, group_boxes
 from skmil.datasets import make_counts, make_gmil
 from skmil.embeddings import BoxEmbedding
@@ -153,6 +154,17 @@ class TestWinnow:
             assert_allclose(np.exp(n), len(held[inside]))
             largest = max(np.prod([b - a + 1 for a, b in box]) for box in held[inside])
             assert np.prod(high - low + 1) == largest
+
+    def test_a_table_of_all_sets_gives_the_bits_of_sorting(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        centers, s = rng.integers(0, 9, (7, 3)).astype(float), np.full(3, 8)
+        cuts = [np.unique(c) for c in centers.T]
+        found = []
+        for addressed in (0, 22):
+            monkeypatch.setattr(groups, "ADDRESSED", addressed)
+            found.append(group_boxes(centers, s, cuts))
+        for a, b in zip(*found, strict=True):
+            assert_array_equal(a, b)
 
     def test_attributes_and_rule(self):
         made = make_gmil(40, n_attraction=1, n_repulsion=0, random_state=0)

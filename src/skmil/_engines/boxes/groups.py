@@ -1,10 +1,15 @@
 """All boxes of a grid, grouped by the few points they contain: the attributes of GMIL-1 and GMIL-2."""
 
+import math
+
 import numpy as np
+
+from skmil._jit import njit
 
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
 DRAWN, BOUNDED = 2**14, (10, 8, 6, 4)  # boxes drawn to see if groups are too many, features they bound
 COUNTED = 2**20  # boxes drawn to count their groups
+ADDRESSED = 22  # centers up to which all sets of them are the places of a table: 16 MB of counts
 
 
 def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
@@ -23,18 +28,28 @@ def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
     for k, (which, ways, low, high) in enumerate(intervals):
         if len(inside) * len(which) > LIMIT:
             _refuse(len(centers), len(inside), [i[0] for i in intervals], k)
-        mask = (inside[:, None] & which).ravel()
-        some = np.flatnonzero(mask)  # with a center
-        mask, old, new = mask[some], *np.divmod(some, len(which))
-        total, longer = size[old] + np.log(ways)[new], length[old] + np.log(high - low + 1)[new]
-        order = np.argsort(mask, kind="stable")
-        starts = np.flatnonzero(np.diff(mask[order], prepend=0))
-        size = np.logaddexp.reduceat(total[order], starts)
-        best = order[_last_largest(longer[order], starts)]
-        inside, length = mask[best], longer[best]
-        lower = np.column_stack([lower[old[best]], low[new[best]]])
-        upper = np.column_stack([upper[old[best]], high[new[best]]])
+        addressed = _is_addressed(len(inside) * len(which), len(centers))
+        merge = _merged_in_place if addressed else _merged_sorted
+        parts = inside, size, length, which, np.log(ways), np.log(high - low + 1), len(centers)
+        inside, size, length, old, new = merge(*parts)
+        lower = np.column_stack([lower[old], low[new]])
+        upper = np.column_stack([upper[old], high[new]])
     return lower, upper, size
+
+
+def _merged_sorted(inside, size, length, which, ways, longer, m):
+    """Every group cut by every interval of one more feature, equal sets merged.
+
+    Sets in order, their sizes and largest lengths, and the group and the interval that have the latter.
+    """
+    table = inside[:, None] & which
+    old, new = np.nonzero(table != 0)  # with a center
+    mask, total, length = table[old, new], size[old] + ways[new], length[old] + longer[new]
+    order = np.argsort(mask, kind="stable")
+    ordered = mask[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    best = order[_last_largest(length[order], starts)]
+    return mask[best], np.logaddexp.reduceat(total[order], starts), length[best], old[best], new[best]
 
 
 def _last_largest(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -50,7 +65,7 @@ def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
     The groups that some of the groups of a step lead to are at least as many in the next, so a count by a
     part refuses nothing that fits.
     """
-    if _look_hopeless(m, masks) or _seen_hopeless(m, masks):
+    if _look_hopeless(m, masks):
         _refuse(m, 1, masks, 0)
     for most in (2**15, 2**18, LIMIT):
         inside, largest = np.array([(1 << m) - 1]), 1
@@ -58,9 +73,11 @@ def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
             if len(inside) * len(which) > LIMIT:
                 _refuse(m, len(inside), masks, k)
             largest = max(largest, len(inside))
-            inside = _distinct(inside[:: -(-len(inside) // most), None] & which)
+            inside = _distinct(inside[:: -(-len(inside) // most), None] & which, m)
         if largest <= most:  # these were all
             break
+        if most == 2**15 and _seen_hopeless(m, masks):
+            _refuse(m, 1, masks, 0)
 
 
 def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
@@ -102,17 +119,27 @@ def _seen_hopeless(m: int, masks: list[np.ndarray]) -> bool:
         inside = np.full(COUNTED, (1 << m) - 1)
         for _ in range(bounded):
             inside &= table[rng.integers(len(table), size=COUNTED, dtype=np.uint32)]
-        seen = _distinct(np.append(seen, inside))
+        seen = _distinct(np.append(seen, inside), m)
         if len(seen) * len(masks[step]) > LIMIT:
             return True
     return False
 
 
-def _distinct(inside: np.ndarray) -> np.ndarray:
-    """The groups with a center, each once; NumPy sorts such numbers much faster than it hashes them."""
-    ordered = np.sort(inside, axis=None)
+def _distinct(inside: np.ndarray, m: int) -> np.ndarray:
+    """The groups with a center, each once, in order."""
+    if _is_addressed(inside.size, m):
+        found = np.zeros(1 << m, dtype=bool)
+        found[inside] = True
+        found[0] = False
+        return np.flatnonzero(found)
+    ordered = np.sort(inside, axis=None)  # NumPy sorts such numbers much faster than it hashes them
     ordered = ordered[np.searchsorted(ordered, 1) :]
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+
+
+def _is_addressed(n: int, m: int) -> bool:
+    """Whether a table of all sets of m centers costs less than sorting the n sets that are there."""
+    return m <= ADDRESSED and n > 2**m // 16
 
 
 def _long_sides(m: int, masks: list[np.ndarray], bounded: int) -> list[np.ndarray]:
@@ -141,3 +168,25 @@ def _intervals(column: np.ndarray, s: int, values: np.ndarray):
             held = (column >= low[-1]) & (column <= high[-1])
             which.append(sum(1 << int(r) for r in np.flatnonzero(held)))
     return np.array(which), np.array(ways), np.array(low), np.array(high)
+
+
+@njit
+def _merged_in_place(inside, size, length, which, ways, longer, m):
+    """The same as ``_merged_sorted`` without sorting: every set of centers has its place in a table."""
+    sizes, lengths = np.empty(2**m), np.full(2**m, -np.inf)
+    old, new = np.empty(2**m, np.int32), np.empty(2**m, np.int32)
+    for i in range(len(inside)):
+        for j in range(len(which)):
+            mask, total, long = inside[i] & which[j], size[i] + ways[j], length[i] + longer[j]
+            if mask == 0:
+                continue
+            sizes[mask] = total if lengths[mask] == -np.inf else _logaddexp(sizes[mask], total)
+            if long >= lengths[mask]:
+                lengths[mask], old[mask], new[mask] = long, i, j
+    found = np.flatnonzero(lengths > -np.inf)
+    return found, sizes[found], lengths[found], old[found], new[found]
+
+
+@njit
+def _logaddexp(a, b):
+    return max(a, b) + (math.log(2.0) if a == b else math.log1p(math.exp(-abs(a - b))))
