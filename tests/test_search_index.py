@@ -11,6 +11,7 @@ import skmil
 from skmil.formats import write_bags
 from skmil.search import Index
 from skmil.search import index as index_module
+from skmil.search.gallery import _begin
 from skmil.sources import MoleculeBags, progress
 from tests.searching import (
     HOST,
@@ -101,6 +102,14 @@ def test_a_thing_that_became_a_link_is_not_shown(folder, tmp_path):
     except OSError:
         pytest.skip("this system makes no links")
     assert client.get(f"/thing/{thing}/picture").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("one  two\nthree", "one two…"), ("one two", "one two"), ("uninterrupted", "uninterrup…")],
+)
+def test_what_a_card_shows_of_a_text_ends_with_a_word(text, shown):
+    assert _begin(text, 11) == shown
 
 
 def test_texts_sequences_bags_and_stores_can_be_searched(tmp_path):

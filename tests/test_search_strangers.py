@@ -153,6 +153,16 @@ def test_bad_requests_are_answered_in_one_line(client, path, body, code):
     assert answer.status_code == code and "\n" not in answer.json()["error"]
 
 
+@pytest.mark.parametrize("announced", ["99000000000", "9" * 40])
+def test_a_request_that_announces_too_much_is_refused_before_it_comes(client, announced):
+    async def never():
+        raise AssertionError("the body was asked for")
+        yield b""
+
+    answer = client.post("/api/example", content=never(), headers={"Content-Length": announced})
+    assert answer.status_code == 413 and "send less" in answer.json()["error"]
+
+
 @pytest.mark.parametrize("query", ["start=-1", "start=x", "count=9999999999", "show=all", "learner=no"])
 def test_bad_questions_are_answered_in_one_line(client, query):
     assert client.get(f"/api/ranking?{query}").status_code == 400

@@ -143,11 +143,19 @@ def _parts(names: list[str], strength: np.ndarray | None) -> list[tuple[str, int
 def _passages(parts: Spans, strength: np.ndarray | None) -> list[tuple[str, int]]:
     """How the text begins, or the passages that speak most for it."""
     if strength is None:
-        return [(" ".join(parts.text[: 4 * _TEXT].split())[:_TEXT], 0)]
+        return [(_begin(parts.text[: 4 * _TEXT], _TEXT), 0)]
     best = np.argsort(-strength, kind="stable")[:2]
     each = _TEXT // len(best)
-    texts = [" ".join(parts.text[a:b].split())[:each] for a, b in parts.spans[best].tolist()]
+    texts = [_begin(parts.text[a:b], each) for a, b in parts.spans[best].tolist()]
     return [p for t, k in zip(texts, best, strict=True) for p in ((t, _level(strength[k])), (" … ", 0))]
+
+
+def _begin(text: str, n: int) -> str:
+    """The first words, at most n letters; a longer word is cut."""
+    text = " ".join(text.split())
+    if len(text) <= n:
+        return text
+    return (text[:n].rsplit(" ", 1)[0] if " " in text[:n] else text[: n - 1]) + "…"
 
 
 def _letters(parts: Residues, strength: np.ndarray | None) -> list[tuple[str, int]]:

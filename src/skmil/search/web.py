@@ -31,12 +31,16 @@ def answer(function: Callable, limit: int = 0):
 
 
 async def _body(request: Request, limit: int) -> bytes:
-    """All bytes of a request, unless they are too many: then it is not read to its end."""
+    """All bytes of a request; where they are too many, as announced or as they come, no more is read."""
+    announced = request.headers.get("content-length", "0")
+    too_many = HTTPException(413, f"more than {limit} bytes; send less")
+    if len(announced) > 18 or (announced.isdecimal() and int(announced) > limit):
+        raise too_many
     parts, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
-            raise HTTPException(413, f"more than {limit} bytes; send less")
+            raise too_many
         parts.append(chunk)
     return b"".join(parts)
 
