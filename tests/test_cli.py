@@ -13,6 +13,7 @@ import pytest
 
 import skmil
 from skmil.cli import main
+from skmil.cli.bench import DEMO, choose
 from skmil.formats import read_bags, write_bags
 from skmil.records import read_records
 
@@ -65,6 +66,13 @@ def test_bench_writes_records_report_and_table(run, path, tmp_path):
     before = (tmp_path / "b" / "records.jsonl").read_bytes()
     assert "0 folds run, 6 from" in run(*args)[1]
     assert (tmp_path / "b" / "records.jsonl").read_bytes() == before
+
+
+def test_bench_takes_names_with_commas_names_one_by_one_and_words_for_several():
+    assert choose(["SIL,MI-Kernel", "ISK", "SIL"], "classification") == ["SIL", "MI-Kernel", "ISK"]
+    assert choose(["demo", "SIL"], "classification") == [*DEMO, "SIL"]
+    with pytest.raises(ValueError, match="--methods is empty"):
+        choose([" , "], "classification")
 
 
 def test_bench_with_given_folds_and_nested_search(run, tmp_path):

@@ -37,8 +37,9 @@ def bench(
     ],
     read: Reading,
     names: Annotated[
-        str, typer.Option("--methods", metavar="NAMES", help="all, demo, or names with commas between.")
-    ] = "demo",
+        list[str],
+        typer.Option("--methods", metavar="NAMES", help="all, demo, or names with commas; repeatable."),
+    ] = ["demo"],  # noqa: B006
     folds: Annotated[
         str, typer.Option(metavar="N", help="Number of folds, or 'given' for those in the file.")
     ] = "10",
@@ -130,7 +131,7 @@ class Run:
         bar.finish(self)
 
 
-def _runs(bunch, names: str, folds: str, repeats, nested, seed, task) -> list[CrossValidation]:
+def _runs(bunch, names: list[str], folds: str, repeats, nested, seed, task) -> list[CrossValidation]:
     """What to do on a data set; complains before anything is written."""
     t = task or task_of(bunch.target)
     if t == "classification" and len(kinds := np.unique(bunch.target)) < 2:
@@ -163,14 +164,12 @@ def _imputed(plan: CrossValidation, strategy: str) -> CrossValidation:
     return replace(plan, estimator=model, grid=grid)
 
 
-def choose(names: str, task: str) -> list[str]:
-    """Names of methods from "all", "demo" or a list with commas."""
+def choose(names: list[str], task: str) -> list[str]:
+    """Names of methods from a list with commas, in which "all" and "demo" stand for several."""
     able = methods(task)
-    if names == "all":
-        return able
-    if names == "demo":
-        return [n for n in DEMO if n in able]
-    chosen = list(dict.fromkeys(n.strip() for n in names.split(",") if n.strip()))
+    groups = {"all": able, "demo": [n for n in DEMO if n in able]}
+    parts = [n.strip() for n in ",".join(names).split(",") if n.strip()]
+    chosen = list(dict.fromkeys(n for part in parts for n in groups.get(part, [part])))
     if not chosen:
         raise ValueError("--methods is empty; give 'all', 'demo' or names with commas between")
     for name in chosen:

@@ -78,8 +78,9 @@ def show_data(
     bunch = load(data, read, labelled=False, missing=True)
     bags, y = bunch.data, bunch.target
     kind = " (sparse)" if bags.is_sparse else ""
-    out.print(f"[bold]{bunch.name}[/bold]: {len(bags)} bags, {bags.sizes.sum()} instances, "
-              f"{bags.n_features} features{kind}", highlight=False)  # fmt: skip
+    counts = {"bag": len(bags), "instance": int(bags.sizes.sum()), "feature": bags.n_features}
+    told = ", ".join(plural(n, what) for what, n in counts.items())
+    out.print(f"[bold]{bunch.name}[/bold]: {told}{kind}", highlight=False)
     _show_labels(y)
     if bags.has_missing:
         gone = int(np.isnan(bags.to_dense().instances).sum())
