@@ -256,6 +256,12 @@ def test_the_protein_page_says_where_the_published_error_lies_among_the_draws(tm
     assert "| k_and | 28.0 | 28.2 | 32.0 | 35.8 | 36.0 | 20.8 | 0 % |" in page
     assert "| k_and, to the power 0.02 | 18.0 | 18.2 | 22.0 | 25.8 | 26.0 | 20.8 | 67 % |" in page
     assert "power 0.02 all kernels are within three points at once in 2 of 3 draws" in page
+    curve = {"method": "k_and", "power": 0.02, "curve": 20, "median": 17.0, "lowest": 9.0, "highest": 25.0}
+    page = EXPERIMENTS["protein"].page(table, [*results, curve], tmp_path)
+    assert (
+        "| k_and, to the power 0.02 | 20.8 | 16.9 | 17.0 (9.0 to 25.0) |" in page
+        and "over 20 draws" in page
+    )
 
 
 def test_both_label_kernels_of_the_paper_have_a_row(tmp_path):
