@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmil._cluster import map_bags
 from skmil._engines.sparse_products import inner
-from skmil._moments import nonzero
+from skmil._moments import mostly_zero
 from skmil._product import product
 from skmil.bags import Bags
 from skmil.embeddings import (
@@ -157,10 +157,10 @@ class Part:
 
 def parts_for(bags: Bags, seed: int) -> list[Part]:
     """The parts that suit the bags, cheap ones first."""
-    n, N, d = len(bags), int(bags.offsets[-1]), bags.n_features
+    n, N, texts = len(bags), int(bags.offsets[-1]), mostly_zero(bags)
     found = [
-        *_of_pairs(bags.is_sparse),
-        *_of_cells(seed, nonzero(bags) < 0.1 * N * d),
+        *_of_pairs(bags.is_sparse, texts),
+        *_of_cells(seed, texts),
         *_of_vectors(bags.is_sparse, seed),
         *([] if bags.is_sparse else _of_boxes(seed)),
     ]
@@ -179,18 +179,23 @@ def _pairs(n: int, N: int, d: int) -> float:
     return PER_PAIR * N**2 * (d + 30)
 
 
-def _of_pairs(sparse: bool) -> list[Part]:
-    """Sums over pairs of instances: what has a bag in common with another, at several widths."""
-    ranges = "unit" if sparse else "minmax"
+def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
+    """Pairs of instances: what a bag has in common with another, at several widths, or comes near to.
+
+    Weights of terms stay as they are: scaled, a rare term would decide every distance.
+    """
+    scaling, ranges = "none" if texts else "standard", "unit" if sparse else "minmax"
     kinds = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}
     widths = [
-        Part(f"set kernel, {w}", SetKernel(normalization="cosine", power=p), "standard", _pairs)
+        Part(f"set kernel, {w}", SetKernel(normalization="cosine", power=p), scaling, _pairs)
         for w, p in kinds.items()
     ]
+    of_graphs = "none" if texts and not sparse else ranges
     return [
         *widths,
         Part("set kernel, ranges", SetKernel(normalization="cosine"), ranges, _pairs),
-        Part("graph", GraphKernel(gamma="scale"), ranges, lambda n, N, d: 2 * _pairs(n, N, d)),
+        Part("graph", GraphKernel(gamma="scale"), of_graphs, lambda n, N, d: 2 * _pairs(n, N, d)),
+        Part("MILES", EmbeddingKernel(MilesEmbedding()), scaling, _pairs),
     ]
 
 
@@ -235,24 +240,16 @@ def _of_boxes(seed: int) -> list[Part]:
 
 
 def _of_vectors(sparse: bool, seed: int) -> list[Part]:
-    """A bag as one vector: its mean, its extremes, how it differs from all, what it comes near to."""
+    """A bag as one vector: its mean, its extremes, how it differs from all."""
 
     def passes(factor):
         return lambda n, N, d: PER_VALUE * factor * N * d
 
-    found = [
-        Part("mean", EmbeddingKernel(MeanEmbedding(), linear=sparse), "standard", passes(1)),
-        Part(
-            "MILES",
-            EmbeddingKernel(MilesEmbedding()),
-            "standard",
-            lambda n, N, d: PER_PAIR * N**2 * (d + 30),
-        ),
-    ]
+    mean = Part("mean", EmbeddingKernel(MeanEmbedding(), linear=sparse), "standard", passes(1))
     if sparse:
-        return found
+        return [mean]
     return [
-        *found,
+        mean,
         Part("minimum and maximum", EmbeddingKernel(MinMaxEmbedding()), "standard", passes(1)),
         Part("mean and spread", EmbeddingKernel(MeanStdEmbedding()), "minmax", passes(2)),
         *[
