@@ -16,12 +16,12 @@ from skmil.registry import find, methods
 READING = """Accuracy in % (R² for real targets) over five folds, every method as `skmil.method(name)` gives
 it, everything fitted inside the fold. The sets were set aside before any figure of `auto` on them was
 looked at; it was designed on others: {design}, and drawn bags
-with a planted concept. Of corel2000 the ten classes that are not in corel1000 are reported. The newsgroups
-and TREC sets have had nested figures of single methods in the tables of the papers before. `auto` itself was
-reported here once before (mean of the 17 sets with classes 79.8, of the ten newsgroups 76.3). The search for
-defaults on the design sets then showed that weights of terms are best left as they are; since then the parts
-of `auto` that compare instances see them so, which took it from 74.2 to 79.2 on the ten newsgroups of the
-design. Nothing was chosen by the sets below.
+with a planted concept. Of corel2000 the ten classes that are not in corel1000 are reported. The
+newsgroups and TREC sets have had nested figures of single methods in the tables of the papers before.
+`auto` itself was reported here once before (mean of the 17 sets with classes 79.8, of the ten newsgroups
+76.3). The search for defaults on the design sets then showed that weights of terms are best left as they
+are; since then the parts of `auto` that compare instances see them so, which took it from 74.2 to 79.2 on
+the ten newsgroups of the design. Nothing was chosen by the sets below.
 
 A method whose first fold takes longer than {seconds} s of a core, or that refuses a set, has no figure
 there (–), nor has one that has not been run. The rank is that among the methods with a figure, and its mean
