@@ -75,6 +75,14 @@ def test_scores_are_turned_towards_the_prediction():
         assert e.witness == s.argmax() and np.isclose(s.max(), d)
 
 
+def test_a_mean_of_instances_has_no_witness():
+    X = [np.random.default_rng(i).normal(size=(3, 2)) + 2 * (i % 2) for i in range(12)]
+    y = np.arange(12) % 2
+    for pooling, found in (("max", True), ("mean", False)):
+        model = skmil.learners.AnnealedSVM("labels", pooling=pooling).fit(X, y)
+        assert (explain_all(model, X)[1].witness is not None) == found
+
+
 def test_text_shows_both_ends_and_marks_the_witness():
     X, y, place = planted(0, 60)
     big = Bags.from_list([np.vstack([X[1], np.random.default_rng(0).normal(size=(20, 2))])], ids=["m1"])

@@ -245,7 +245,7 @@ class AnnealedSVM(BinaryBagClassifier):
     @property
     def has_witness(self) -> bool:
         """Whether the instance of largest score decides alone."""
-        return True
+        return self.pooling == "max"
 
     def _decision(self, bags):
         return self._pooled(self._instances(bags), bags)
