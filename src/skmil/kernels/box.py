@@ -55,7 +55,8 @@ class BoxKernel(BagKernel):
     the call as its training bags.
 
     Cost of an entry: :math:`O(n_P n_Q d)` for the volumes, then some tens to thousands of boxes at
-    :math:`O(n_P + n_Q)` times the few dimensions that tell a point outside.
+    :math:`O(n_P + n_Q)` times the few dimensions that tell a point outside. In few dimensions small bags
+    are counted exactly instead.
 
     Parameters
     ----------
