@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy import sparse
 
 import skmil
 from skmil.cli import main
-from skmil.formats.folder import read_bag, read_labels
+from skmil.formats.folder import read_bag, read_labels, width
 from skmil.store import convert_folder
 
 RANDOM = np.random.default_rng(0)
@@ -227,6 +228,15 @@ def test_bad_folders_are_one_line_and_exit_2(folder, capsys, make):
     assert message in error and error.count("\n") == 1
     assert not (folder / "x.zarr").exists()
     assert make is bad_width_below_the_head or not (folder / "x.zarr.part").exists()
+
+
+def test_without_pyarrow_a_frame_tells_its_width_when_it_is_read(folder, monkeypatch):
+    pytest.importorskip("pandas").DataFrame(np.zeros((2, 4))).rename(columns=str).to_parquet(
+        folder / "in" / "z.parquet"
+    )
+    assert width(folder / "in" / "z.parquet") == 4
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    assert width(folder / "in" / "z.parquet") is None
 
 
 def test_a_file_of_one_bag_says_where_to_put_it(folder, capsys):

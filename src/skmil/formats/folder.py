@@ -57,7 +57,8 @@ def width(path: Path, dataset: str | None = None) -> int | None:
     """Number of features, from the head of the file where its format has one; else None."""
     head = HEADS.get(path.suffix.lower())
     try:
-        return None if head is None else int(head(path, dataset))
+        found = None if head is None else head(path, dataset)
+        return None if found is None else int(found)
     except ImportError:
         raise
     except Exception:  # it will be named when it is read
@@ -182,7 +183,7 @@ def _parquet(path, dataset):
     return load_frame(path).to_numpy()
 
 
-def _parquet_head(path, dataset) -> int:
+def _parquet_head(path, dataset) -> int | None:
     return frame_width(path)
 
 

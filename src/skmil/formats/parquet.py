@@ -41,10 +41,12 @@ def plain(values: np.ndarray) -> np.ndarray:
     return np.array(values.tolist()) if values.dtype == object else values
 
 
-def frame_width(path: Path) -> int:
-    """Number of columns of the data frame, from the head of the file."""
-    from pyarrow.parquet import read_schema
-
+def frame_width(path: Path) -> int | None:
+    """Number of columns of the data frame, from the head of the file; None where only polars is there."""
+    try:
+        from pyarrow.parquet import read_schema
+    except ImportError:
+        return None
     return read_schema(path).empty_table().to_pandas().shape[1]
 
 

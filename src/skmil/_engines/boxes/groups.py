@@ -9,7 +9,7 @@ from skmil._jit import njit
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
 DRAWN, BOUNDED = 2**14, (10, 8, 6, 4)  # boxes drawn to see if groups are too many, features they bound
 COUNTED = 2**20  # boxes drawn to count their groups
-ADDRESSED = 22  # centers up to which all sets of them are the places of a table: 16 MB of counts
+ADDRESSED = 22  # centers up to which all sets of them are the places of a table: 100 MB
 
 
 def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
