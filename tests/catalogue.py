@@ -173,20 +173,23 @@ EXPECTED_FAILURES = {
     "BoxWinnow": dict.fromkeys(_WEIGHTS, _ONLINE),
     "GMIL1": dict.fromkeys(_WEIGHTS, _ONLINE),
     "GMIL2": dict.fromkeys(_WEIGHTS, _ONLINE),
-    "TLC": dict.fromkeys(_WEIGHTS, _RATIOS),
 }
 # Descent compares costs, which know the place of a maximum to half of the digits only, and starts that are
-# drawn are others among copies. A check may pass by luck, so these are not held to fail.
+# drawn are others among copies; the trees of TLC may be the same on the data that a version of scikit-learn
+# draws. A check may pass by luck, so these are not held to fail.
 # With all starts they agree to fewer digits: test_a_weight_of_k_is_a_bag_k_times.
 NEARLY = {
-    name: dict.fromkeys(_WEIGHTS, "maxima are known to half of the digits, and starts are drawn")
-    for name in (
-        "DD",
-        "EMDD",
-        "DDSVM",
-        "MarginalizedSVC",
-        "DDRegressor",
-        "EMDDRegressor",
-        "MarginalizedSVR",
-    )
+    **{
+        name: dict.fromkeys(_WEIGHTS, "maxima are known to half of the digits, and starts are drawn")
+        for name in (
+            "DD",
+            "EMDD",
+            "DDSVM",
+            "MarginalizedSVC",
+            "DDRegressor",
+            "EMDDRegressor",
+            "MarginalizedSVR",
+        )
+    },
+    "TLC": dict.fromkeys(_WEIGHTS, _RATIOS),
 }

@@ -286,6 +286,8 @@ def positive_weights(bags: Bags, y: np.ndarray, w: np.ndarray, classes=None):
         missing = np.setdiff1d(np.arange(len(classes)), y[keep])
         if len(missing):
             raise ValueError(f"the class {str(classes[missing[0]])!r} has no bag with a positive weight")
+    if not keep.any():
+        raise ValueError("sample_weight is 0 for all bags; at least one non-zero weight is needed")
     return bags[keep], y[keep], w[keep]
 
 
