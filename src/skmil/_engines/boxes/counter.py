@@ -354,8 +354,7 @@ def far_apart(epsilon: float) -> float:
 
 def base_kinds(kinds) -> list[str]:
     """The counts that the others are made of: k_and, k_min."""
-    base = ["and"] if {"and", "or", "and/or"} & set(kinds) else []
-    return base + (["min"] if "min" in kinds else [])
+    return [k for k, of in (("and", {"and", "or", "and/or"}), ("min", {"min"})) if of & set(kinds)]
 
 
 def share_boxes(T: Table, kinds, delta: float, plan: Plan):
