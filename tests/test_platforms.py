@@ -22,7 +22,6 @@ for name in ("sched_getaffinity", "process_cpu_count", "fork", "getuid", "O_DIRE
     if hasattr(os, name):
         delattr(os, name)
 import skmil
-from tests.processors import processors
 from skmil._threads import n_threads
 assert n_threads() == (os.cpu_count() or 1)
 print(skmil.kernels.SetKernel(gamma=1.0)([[[0.0]], [[0.0], [0.0]]]).sum())
