@@ -5,15 +5,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 
 from skmil.learners import MILES, TLC, BallBoost, MILBoost, MissSVM
+from skmil.learners.misssvm import _Problem
 
 
 def test_widest_gap_by_hand():
     # The witnesses 5 and 5.1 and the negatives 0.1 and 0.3 are separated at (0.3 + 5) / 2 with
     # f(0.3) = -1 and f(5) = 1; all unlabelled instances lie outside the margin already.
     X = [[[0.0], [5.0]], [[0.1]], [[0.2], [5.1]], [[0.3]]]
-    model = MissSVM("linear", C=1e4).fit(X, [1, 0, 1, 0])
+    model = MissSVM("linear", C=1e4, tol=1e-6).fit(X, [1, 0, 1, 0])
     slope = 2 / 4.7
     expected = [slope * (x - 2.65) for x in (0.0, 5.0)]
     assert_allclose(model.score_instances(X)[0], expected, atol=1e-3)
@@ -31,9 +33,8 @@ def test_unlabelled_instances_push_the_border_away():
 
 def objective(model, X, y, w):
     """The formula of the docstring, term by term."""
-    f = [model.svm_.decision_function(b) for b in X]
-    sv, alpha = model.svm_.support_vectors_, model.svm_.dual_coef_[0]
-    total = alpha @ rbf_kernel(sv, sv, gamma=model.gamma_) @ alpha / 2
+    f, sv, alpha = model.score_instances(X), model.support_instances_, model.coef_
+    total = alpha @ rbf_kernel(sv, sv, gamma=model.gamma) @ alpha / 2
     mean = {s: np.average(X.sizes[y == s], weights=w[y == s]) for s in (0, 1)}
     for scores, label, weight in zip(f, y, w, strict=True):
         for t in scores:
@@ -61,13 +62,39 @@ def test_a_bag_is_as_positive_as_its_highest_instance(toy):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-def test_scores_are_those_of_the_machine(kernel, toy):
+def test_the_last_step_is_the_machine_of_libsvm(kernel, toy):
+    # One step from the start: the same costs, one row per instance and side, given to another solver.
+    X, y = toy
+    model = MissSVM(kernel, gamma=0.3, C=3.0, max_iter=1, tol=1e-6).fit(X, y)
+    problem = _Problem(X, np.where(y == 1, 1, -1), np.ones(len(y)), 1.0)
+
+    def solved(costs):
+        side, rows = np.nonzero(costs)
+        svc = SVC(C=3.0, kernel=kernel, gamma=0.3, tol=1e-6)
+        svc.fit(X.instances[rows], 1 - 2 * side, sample_weight=costs[side, rows])
+        return svc.decision_function(X.instances)
+
+    f = solved(problem.majorised(solved(problem.start())))
+    assert_allclose(np.concatenate(model.score_instances(X)), f, atol=2e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_sparse_instances_give_the_same_machine(kernel, toy):
     X, y = toy
     thin = X.with_instances(sparse.csr_matrix(X.instances))
-    model = MissSVM(kernel, gamma=0.3, C=3.0).fit(X, y)
-    assert_allclose(np.concatenate(model.score_instances(X)), model.svm_.decision_function(X.instances))
-    other = MissSVM(kernel, gamma=0.3, C=3.0).fit(thin, y)
+    model = MissSVM(kernel, gamma=0.3, C=3.0, tol=1e-6).fit(X, y)
+    other = MissSVM(kernel, gamma=0.3, C=3.0, tol=1e-6).fit(thin, y)
     assert_allclose(other.objective_, model.objective_, rtol=1e-3)
+
+
+def test_features_from_all_instances_are_the_exact_kernel(toy):
+    X, y = toy
+    exact, whole, few = (
+        MissSVM(gamma=0.3, C=3.0, n_components=r).fit(X, y) for r in (None, len(X.instances), 4)
+    )
+    assert exact.kernel_error_ == 0 and whole.kernel_error_ < 1e-9 and 0 < few.kernel_error_ < 1
+    assert_allclose(whole.objective_, exact.objective_, rtol=1e-4)
+    assert_allclose(whole.decision_function(X), exact.decision_function(X), atol=5e-3)
 
 
 def test_gamma_factor_multiplies_gamma(toy):

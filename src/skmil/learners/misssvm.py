@@ -1,17 +1,16 @@
 r"""MissSVM: multi-instance learning as semi-supervised learning (Zhou & Xu, ICML 2007)."""
 
 import numpy as np
-from scipy import sparse
-from sklearn.svm import SVC
 
-from skmil._engines.pairs import InstanceKernel, instance_sums
-from skmil._engines.widths import resolve_gamma
-from skmil._parameters import CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, POSITIVE, one_of
-from skmil.bags import Bags
-from skmil.learners.base import BinaryBagClassifier
+from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, NOT_NEGATIVE, POSITIVE, SEED, one_of
+from skmil._threads import one_blas_thread
+from skmil.learners.annealing.expansion import InstanceExpansion
+from skmil.learners.annealing.losses import losses
+
+ACCURACY = 1e-4  # of each machine: ``tol`` where smaller
 
 
-class MissSVM(BinaryBagClassifier):
+class MissSVM(InstanceExpansion):
     r"""Negative instances are labelled, those of positive bags are not; one of each bag is positive [1]_.
 
     .. math::
@@ -29,7 +28,8 @@ class MissSVM(BinaryBagClassifier):
 
     ``score_instances`` is f itself; a bag's decision value is that of its highest instance.
 
-    Cost: an SVM on all N instances per step.
+    Cost: an SVM on all N instances per step, each from the last one; :math:`8 N^2` bytes for the Gram
+    matrix, or :math:`16 N r` for r features (``n_components``).
 
     Parameters
     ----------
@@ -37,22 +37,34 @@ class MissSVM(BinaryBagClassifier):
     gamma : float, "scale" or "median"
     gamma_factor : float
         Multiplies gamma; to search widths around the median distance.
+    degree : int
+    coef0 : float
+        Of "poly".
     C : float
         Price of a bag that is wrong by one margin.
     beta : float
         Weight of the unlabelled instances.
+    n_components : "auto", int or None
+        Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
+        kernel up to 7,000 instances and uses 500 features above; ``kernel_error_`` says how good they are.
     class_weight : dict, "balanced" or None
     max_iter : int
         Most steps.
     tol : float
         Stop where a step lowers the objective by less than this part of it.
+    random_state : int, RandomState or None
+        Draws the instances of ``n_components``.
 
     Attributes
     ----------
-    svm_ : the fitted ``sklearn.svm.SVC`` of instances, with its intercept
     objective_ : array
         The objective after each step.
-    gamma_ : float
+    kernel_ : the instance kernel
+    kernel_error_ : float
+        The share of the trace of the Gram matrix that the features leave out; 0 where it is exact.
+    support_instances_, coef_, intercept_ :
+        ``f(x) = sum of coef_ k(x, support_instances_) + intercept_``; where there are none, ``coef_``
+        are the weights of the features.
 
     References
     ----------
@@ -72,11 +84,15 @@ class MissSVM(BinaryBagClassifier):
         "kernel": [one_of("rbf", "linear", "poly")],
         "gamma": GAMMA,
         "gamma_factor": [POSITIVE],
+        "degree": [COUNT],
+        "coef0": [ANY],
         "C": [POSITIVE],
         "beta": [NOT_NEGATIVE],
+        "n_components": [COUNT, one_of("auto"), None],
         "class_weight": CLASS_WEIGHT,
         "max_iter": [COUNT],
         "tol": [NOT_NEGATIVE],
+        "random_state": SEED,
     }
 
     def __init__(
@@ -84,20 +100,28 @@ class MissSVM(BinaryBagClassifier):
         kernel="rbf",
         gamma="median",
         gamma_factor=1.0,
+        degree=3,
+        coef0=0.0,
         C=1.0,
         beta=1.0,
+        n_components="auto",
         class_weight=None,
         max_iter=50,
         tol=1e-4,
+        random_state=0,
     ):
         self.kernel = kernel
         self.gamma = gamma
         self.gamma_factor = gamma_factor
+        self.degree = degree
+        self.coef0 = coef0
         self.C = C
         self.beta = beta
+        self.n_components = n_components
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
+        self.random_state = random_state
 
     @property
     def n_iter_(self) -> int:
@@ -112,43 +136,30 @@ class MissSVM(BinaryBagClassifier):
         return True
 
     def _fit(self, bags, y, w):
-        self.gamma_ = self.gamma_factor * resolve_gamma(self.gamma, bags, w)
         problem = _Problem(bags, y, w, self.beta)
-        self.svm_ = self._machine(bags, *problem.start())
-        f = self._instances(bags)
         trace: list[float] = []
-        for _ in range(self.max_iter):
-            rows, labels, prices = problem.majorised(f)
-            before, self.svm_ = self.svm_, self._machine(bags, rows, labels, prices)
-            f = self._instances(bags)
-            # |f|^2 = sum_s alpha_s (f(x_s) - b) over the support vectors x_s.
-            norm = _dual(self.svm_) @ (f[rows[self.svm_.support_]] - self.svm_.intercept_)
-            objective = float(norm / 2 + self.C * problem.loss(f))
-            if trace and objective > trace[-1] - self.tol * abs(trace[-1]):
-                self.svm_ = before
-                break
-            trace.append(objective)
+        with one_blas_thread():
+            machine, landmarks = self._machine(bags, w, "hinge", min(ACCURACY, self.tol) or ACCURACY)
+            machine.fit(self.C * problem.start())
+            while len(trace) < self.max_iter:
+                costs = self.C * problem.majorised(machine.values)
+                objective = machine.fit(costs) - float((costs * losses(machine.values, "hinge")).sum())
+                objective += self.C * problem.loss(machine.values)
+                if trace and objective > trace[-1] - self.tol * abs(trace[-1]):
+                    break
+                trace.append(objective)
+                self._keep_machine(bags, machine, landmarks)
         self.objective_ = np.array(trace)
-
-    def _machine(self, bags, rows, labels, prices) -> SVC:
-        svm = SVC(C=self.C, kernel=self.kernel, gamma=self.gamma_, tol=min(1e-4, self.tol), cache_size=500)
-        return svm.fit(bags.instances[rows], labels, sample_weight=prices)
 
     def _decision(self, bags):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])
 
-    def _instances(self, bags):
-        """F itself, exactly: a bag's decision value is that of its highest instance."""
-        # Not svm_.decision_function, which takes the pairs one by one and most of the time of a fit.
-        kernel = InstanceKernel(self.kernel, self.gamma_, degree=self.svm_.degree, coef0=self.svm_.coef0)
-        support = Bags(self.svm_.support_vectors_, [0, len(self.svm_.support_)])
-        return (
-            instance_sums(bags, support, kernel, v=_dual(self.svm_)[:, None])[:, 0] + self.svm_.intercept_
-        )
-
 
 class _Problem:
-    """Which instances count how much: labelled ones, witnesses and unlabelled ones."""
+    """Which instances count how much: labelled ones, witnesses and unlabelled ones.
+
+    Costs are two rows: the price of f below 1 of each instance, and that of f above -1.
+    """
 
     def __init__(self, bags, y, w, beta):
         self.bags, self.w, self.positive = bags, w, y > 0
@@ -158,18 +169,16 @@ class _Problem:
 
     def start(self):
         """Half of each unlabelled instance on either side; all of a positive bag is its witness."""
-        rows, u = np.arange(len(self.price)), np.flatnonzero(self.hidden)
         share = np.repeat(self.w / self.bags.sizes, self.bags.sizes)
-        labels = np.where(self.hidden, 1.0, -1.0)
-        prices = np.where(self.hidden, share + self.price / 2, self.price)
-        return _merge([rows, u], [labels, -np.ones(len(u))], [prices, self.price[u] / 2])
+        half = self.price / 2
+        return np.where(self.hidden, [share + half, half], [np.zeros_like(half), self.price])
 
     def majorised(self, f):
-        """Each instance on the side where it is now, and the witnesses on the positive one."""
-        rows = np.arange(len(f))
-        labels = np.where(self.hidden & (f > 0), 1.0, -1.0)
-        j = self._witnesses(f)
-        return _merge([rows, j], [labels, np.ones(len(j))], [self.price, self.w[self.positive]])
+        """Costs of each instance on the side where it is now, and of the witnesses on the positive one."""
+        above = self.hidden & (f > 0)
+        costs = np.where(above, [self.price, np.zeros_like(f)], [np.zeros_like(f), self.price])
+        costs[0, self._witnesses(f)] += self.w[self.positive]
+        return costs
 
     def loss(self, f) -> float:
         """The three sums of the objective, without C."""
@@ -181,19 +190,6 @@ class _Problem:
         """The highest instance of each positive bag."""
         ends = zip(self.bags.offsets[:-1], self.bags.offsets[1:], self.positive, strict=True)
         return np.array([s + np.argmax(f[s:e]) for s, e, positive in ends if positive])
-
-
-def _dual(svm) -> np.ndarray:
-    """Coefficients of the support vectors, with the sign of their labels."""
-    alpha = svm.dual_coef_
-    return (alpha.toarray() if sparse.issparse(alpha) else alpha)[0]
-
-
-def _merge(rows, labels, prices):
-    """One row for each instance, label and price above zero."""
-    rows, labels, prices = np.concatenate(rows), np.concatenate(labels), np.concatenate(prices)
-    keep = prices > 0
-    return rows[keep], labels[keep], prices[keep]
 
 
 def _mean(bags, w, chosen) -> float:

@@ -39,6 +39,7 @@ INSTANCE_SVMS = [
             "miss__beta": [0.1, 1.0],
             "miss__gamma_factor": [0.5, 2.0, 8.0],
         },
+        revision=2,
     ),
     Method(
         "mi-SVM",

@@ -6,17 +6,14 @@ import numpy as np
 from scipy.special import rel_entr
 from sklearn.exceptions import ConvergenceWarning
 
-from skmil._engines import instance_gram
 from skmil._engines.pairs import InstanceKernel
-from skmil._engines.widths import resolve_gamma
 from skmil._parameters import ANY, CLASS_WEIGHT, COUNT, GAMMA, POSITIVE, SEED, one_of, real
 from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
-from skmil.learners.annealing.dual import DualMachine
+from skmil.learners.annealing.expansion import InstanceExpansion
 from skmil.learners.annealing.losses import LOSSES
-from skmil.learners.annealing.primal import PrimalMachine
 from skmil.learners.annealing.share import expected_share
-from skmil.learners.base import BinaryBagClassifier, best_of_cuts, groupwise
+from skmil.learners.base import best_of_cuts
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
@@ -24,7 +21,7 @@ LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at th
 POOLING = ("max", "mean")
 
 
-class AnnealedSVM(BinaryBagClassifier):
+class AnnealedSVM(InstanceExpansion):
     r"""SVM on instances whose hidden labels are found by deterministic annealing [1]_.
 
     It alternates between an SVM given beliefs p about the instances (w-step) and the best beliefs given
@@ -231,13 +228,14 @@ class AnnealedSVM(BinaryBagClassifier):
         self.positive_share_ = expected_share(self, bags, y, w)
         with one_blas_thread():
             problem = self._problem(bags, y, w)
-            machine, landmarks = self._machine(bags, w)
+            machine, landmarks = self._machine(bags, w, self.loss, TIGHT)
             p = self._anneal(problem, machine)
         self._keep_beliefs(bags, problem, machine.values, p)
+        self._keep_machine(bags, machine, landmarks)
         self.threshold_ = 0.0
         if self.threshold == "train":
             self.threshold_ = _trained(self._pooled(machine.values, bags), y, w)
-        self._keep_machine(bags, machine, landmarks)
+            self.intercept_ -= self.threshold_
 
     def _part(self):
         return super()._part().set_params(threshold="zero")
@@ -255,45 +253,11 @@ class AnnealedSVM(BinaryBagClassifier):
             return np.add.reduceat(f, bags.offsets[:-1]) / bags.sizes
         return np.maximum.reduceat(f, bags.offsets[:-1])
 
-    @groupwise
-    def _instances(self, bags):
-        """The f of each instance, exactly: the bag's decision value is the largest, or the mean."""
-        X = bags.instances if self.origin_ is None else bags.to_dense().instances - self.origin_
-        if self.support_instances_ is None:
-            return X @ self.coef_ + self.intercept_
-        if not len(self.coef_):
-            return np.full(X.shape[0], self.intercept_)
-        return instance_gram.expand(self.kernel_, X, self.support_instances_, self.coef_) + self.intercept_
-
     def _problem(self, bags, y, w) -> Assumption:
         arguments = (bags, y, w, float(self.C), self.loss, self.n_positive)
         if self.assumption == "labels":
             return AllLabels(*arguments, self.positive_share_, self.share_cost)
         return ASSUMPTIONS[self.assumption](*arguments)
-
-    def _machine(self, bags, w):
-        """The solver of the w-steps, on the Gram matrix or on features, and what these are made of."""
-        self.kernel_ = self._kernel(bags, w)
-        # Distances keep their digits if the origin lies among the instances.
-        centred = self.kernel_.kind == "rbf" and not bags.is_sparse
-        self.origin_ = bags.instances.mean(axis=0) if centred else None
-        X = bags.instances if self.origin_ is None else bags.instances - self.origin_
-        r = instance_gram.n_landmarks(self.n_components, X.shape[0])
-        self.kernel_error_ = 0.0
-        if instance_gram.is_primal(self.kernel_, bags):
-            return PrimalMachine(X, self.loss, TIGHT, 1000), None
-        if r is not None:
-            Z, landmarks = instance_gram.nystroem(self.kernel_, X, r, self.random_state)
-            self.kernel_error_ = instance_gram.left_out(self.kernel_, X, Z)
-            return PrimalMachine(Z, self.loss, TIGHT, 1000), landmarks
-        K = instance_gram.gram(self.kernel_, X)
-        return DualMachine(K, self.loss, TIGHT, max(10**6, 100 * len(K))), None
-
-    def _kernel(self, bags, w) -> InstanceKernel:
-        if isinstance(self.kernel, InstanceKernel):
-            return self.kernel
-        gamma = resolve_gamma(self.gamma, bags, w) if self.kernel in ("rbf", "poly") else 1.0
-        return InstanceKernel(self.kernel, self.gamma_factor * gamma, self.degree, self.coef0)
 
     def _anneal(self, problem, machine) -> np.ndarray:
         """The two steps in turn, at falling temperatures and then at 0; keeps the trace."""
@@ -352,17 +316,6 @@ class AnnealedSVM(BinaryBagClassifier):
                 p[i] = part
             witness[rows] = self.witness_
             self.instance_probability_, self.witness_ = p, witness
-
-    def _keep_machine(self, bags, machine, landmarks) -> None:
-        self.intercept_, coef = machine.intercept - self.threshold_, machine.coef
-        X = bags.instances if self.origin_ is None else bags.instances - self.origin_
-        if isinstance(machine, DualMachine):
-            support = np.flatnonzero(coef)
-            self.support_instances_, self.coef_ = X[support], coef[support]
-        elif landmarks is not None:
-            self.support_instances_, self.coef_ = landmarks.instances, landmarks.basis @ coef
-        else:
-            self.support_instances_, self.coef_ = None, coef
 
 
 def _trained(f, y, w) -> float:

@@ -87,7 +87,11 @@ class PrimalMachine:
         return np.minimum(self.alpha, costs), slope, costs
 
     def _newton(self, Z, sides, last) -> None:
-        """Step until the gradient says that next to nothing is left to gain, or out of steps."""
+        """Step until the gradient says that next to nothing is left to gain, or out of steps.
+
+        Where multipliers are still moving, one step is taken in any case: they would creep without it.
+        """
+        least = self.n_iter + (self.loss == "hinge")
         while True:
             f = Z @ self.w
             self.alpha, beta, h = _dual(f, *sides)
@@ -95,7 +99,8 @@ class PrimalMachine:
             H = _curvature(Z, h)
             d = -cho_solve(cho_factor(H, check_finite=False), gradient)
             gain = -0.5 * (d @ gradient)
-            if gain <= 1e-4 * self.tol * (self.square + self.alpha.sum()) or self.n_iter >= last:
+            little = gain <= 1e-4 * self.tol * (self.square + self.alpha.sum())
+            if (little and self.n_iter >= least) or self.n_iter >= last:
                 return
             self.n_iter += 1
             slopes = self.coef @ d[:-1], d[:-1] @ d[:-1]
