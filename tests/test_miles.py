@@ -101,6 +101,32 @@ def test_interior_points_reach_the_optimum_of_the_whole_program(C, monkeypatch):
     assert np.count_nonzero(w) <= 60
 
 
+def similarities(rng, n, K, d):
+    x, z = rng.normal(size=(n, d)), rng.normal(size=(K, d))
+    return np.exp(-((x[:, None] - z) ** 2).sum(axis=-1) / d)
+
+
+# Columns that are all needed, nearly dependent, thrice the same, or one per row: where interior points may
+# stall, and columns come and go.
+HARD = {
+    "dense": lambda rng: rng.random((150, 100)),
+    "dependent": lambda rng: similarities(rng, 140, 250, 3),
+    "repeated": lambda rng: np.repeat(rng.random((180, 40)), 3, axis=1),
+    "own": lambda rng: similarities(rng, 150, 150, 20),
+}
+
+
+@pytest.mark.parametrize("C", [0.3, 30.0, 8000.0])
+@pytest.mark.parametrize("kind", HARD)
+def test_interior_points_end_at_the_optimum_of_hard_programs(kind, C, monkeypatch):
+    rng = np.random.default_rng(8)
+    Z = HARD[kind](rng)
+    y, c = np.where(rng.random(len(Z)) < 0.4, 1.0, -1.0), C * rng.uniform(0.5, 2, len(Z))
+    monkeypatch.setattr("skmil._engines.one_norm.FEW", 0)
+    _, _, objective = one_norm_svm(Z, y, c, batch=20)
+    assert_allclose(objective, whole_program(Z, y, c), rtol=1e-6)
+
+
 def test_map_in_blocks_gives_the_model_of_the_whole_map(monkeypatch):
     made = make_gmil(300, n_features=4, n_attraction=1, n_repulsion=0, random_state=0)
     X, y = made.data, made.target

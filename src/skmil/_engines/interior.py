@@ -16,15 +16,27 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from skmil._threads import one_blas_thread
 
 STEPS, SHORT = 100, 0.995  # most steps, and the share of the way to the border that one takes
+REFINED = 2  # corrections of each solution
+FLOOR = 0.2  # share of the gap asked for that the products of a step aim at, at least
+LEAST = 0.1  # share of the mean that a product of slack and multiplier has at the start
 
 
-def interior_point(S, y, c, w, b, far, gap=1e-8):
+def interior_point(S, y, c, gap=1e-8, start=None):
     """w, b, multipliers and objective of the 1-norm SVM whose margins are S w + y b, to a relative gap.
 
-    It starts from ``w`` and ``b``, whose objective is about ``far`` above the optimum.
+    It starts from such w, b and multipliers, or from w = 0 where they are not given or lead nowhere.
     """
     with one_blas_thread(), np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return _Program(S, y, c, w, b, far).solve(gap)
+        found = None if start is None else _Program(S, y, c, *start).solve(gap)
+        if found is None or not _apart(found) <= gap * max(1.0, found[-1]):
+            cold = _Program(S, y, c, np.zeros(S.shape[1]), 0.0, balanced(c, y) / 2).solve(gap)
+            found = cold if found is None or not _apart(found) <= _apart(cold) else found
+    return found
+
+
+def _apart(found) -> float:
+    """How far the objective is above the bound that the multipliers give."""
+    return found[-1] - found[2].sum()
 
 
 def balanced(alpha, y) -> np.ndarray:
@@ -34,59 +46,66 @@ def balanced(alpha, y) -> np.ndarray:
 
 
 class _Program:
-    """The iterate: primal v, u, xi, t and dual alpha, beta, p, q; all slacks stay positive.
+    """The iterate: primal v and the slacks t, xi, below = u - w, above = u + w; dual alpha, beta, p, q.
 
-    At the start every product of a slack and its multiplier is the same, mu: a quadratic equation for each
-    pair of slacks, since their multipliers add up to c or to 1. Only the sums over columns are off.
+    At the start the slacks belong to v and the multipliers to ``alpha``; a few steps then mend what new
+    columns have brought. Only the sums over columns are off.
     """
 
-    def __init__(self, S, y, c, w, b, far):
+    def __init__(self, S, y, c, w, b, alpha):
         self.c, self.y, self.K = c, y, S.shape[1]
         self.A = np.empty((len(S), self.K + 1), order="F")
         self.A[:, :-1], self.A[:, -1] = S, y
         self.v = np.append(w, b)
-        mu = max(far, 1e-12) / (2 * (len(c) + self.K))
-        rest = c * (self.A @ self.v - 1)
-        self.xi, self.t = ((2 * mu + s * rest + np.hypot(rest, 2 * mu)) / (2 * c) for s in (-1, 1))
-        self.u = mu + np.hypot(w, mu)
-        self.alpha, self.beta = mu / self.t, mu / self.xi
-        self.p, self.q = mu / (self.u - w), mu / (self.u + w)
+        margins, alpha = self.A @ self.v, self._feasible(alpha)
+        mu = max(self._objective(margins) - alpha.sum(), 1e-12) / (2 * (len(c) + self.K))
+        self.alpha, self.beta, self.t, self.xi = _start(alpha, c, margins - 1, mu)
+        pulls = (self.alpha @ self.A)[:-1]
+        self.p, self.q, self.below, self.above = _start((1 + pulls) / 2, np.ones(self.K), -2 * w, mu)
+
+    def _feasible(self, alpha):
+        """Multipliers with equal sums of the classes and no pull above 1: their sum bounds the optimum."""
+        alpha = balanced(alpha, self.y)
+        return alpha / max(1.0, np.abs(alpha @ self.A)[:-1].max(initial=0.0))
+
+    def _objective(self, margins) -> float:
+        return np.abs(self.v[:-1]).sum() + self.c @ np.maximum(0, 1 - margins)
 
     def solve(self, gap):
         for _ in range(STEPS):
             margins, pulls = self.A @ self.v, self.alpha @ self.A
-            objective = np.abs(self.v[:-1]).sum() + self.c @ np.maximum(0, 1 - margins)
-            alpha = balanced(self.alpha, self.y)
-            alpha /= max(1.0, np.abs(alpha @ self.A)[:-1].max())  # feasible: a bound from below
-            if objective - alpha.sum() <= gap * max(1.0, objective) or not self._step(margins, pulls):
+            objective, alpha = self._objective(margins), self._feasible(self.alpha)
+            near = gap * max(1.0, objective)
+            if objective - alpha.sum() <= near or not self._step(margins, pulls, FLOOR * near):
                 break
         return self.v[:-1], float(self.v[-1]), alpha, objective
 
-    def _slacks(self):
-        w = self.v[:-1]
-        return self.t, self.xi, self.u - w, self.u + w
+    def _step(self, margins, pulls, floor) -> bool:
+        """One step of predictor and corrector; False where rounding has eaten the system.
 
-    def _step(self, margins, pulls) -> bool:
-        """One step of predictor and corrector; False where rounding has eaten the system."""
-        slacks, duals = self._slacks(), (self.alpha, self.beta, self.p, self.q)
+        The products aim no lower than a sum of ``floor``: the smaller they are, the worse is the system.
+        """
+        pairs = 2 * len(self.c) + 2 * self.K
+        slacks = self.t, self.xi, self.below, self.above
+        duals = self.alpha, self.beta, self.p, self.q
         missing = margins - 1 + self.xi - self.t, np.append(self.p - self.q, 0.0) - pulls
-        mean = sum(d @ s for d, s in zip(duals, slacks, strict=True)) / (2 * len(self.c) + 2 * self.K)
+        mean = sum(d @ s for d, s in zip(duals, slacks, strict=True)) / pairs
         try:
             system = _System(self.A, slacks, duals, missing)
             targets = [-d * s for d, s in zip(duals, slacks, strict=True)]
-            _, _, ds, dd = system.direction(targets)
+            _, ds, dd = system.direction(targets)
             after = sum(
                 (d + _reach(duals, dd) * b) @ (s + _reach(slacks, ds) * a)
                 for s, d, a, b in zip(slacks, duals, ds, dd, strict=True)
             )
-            centre = (after / (2 * len(self.c) + 2 * self.K) / mean) ** 3 * mean
+            centre = max((after / pairs / mean) ** 3 * mean, floor / pairs)
             targets = [centre - d * s - a * b for s, d, a, b in zip(slacks, duals, ds, dd, strict=True)]
-            dv, du, ds, dd = system.direction(targets)
+            dv, ds, dd = system.direction(targets)
         except (LinAlgError, ValueError):
             return False
         forward, back = SHORT * _reach(slacks, ds), SHORT * _reach(duals, dd)
-        self.v, self.u = self.v + forward * dv, self.u + forward * du
-        self.t, self.xi = self.t + forward * ds[0], self.xi + forward * ds[1]
+        self.v = self.v + forward * dv
+        self.t, self.xi, self.below, self.above = (s + forward * a for s, a in zip(slacks, ds, strict=True))
         self.alpha, self.beta, self.p, self.q = (d + back * b for d, b in zip(duals, dd, strict=True))
         return True
 
@@ -104,8 +123,17 @@ class _System:
         M.flat[:: len(M) + 1] += np.append(self.E, 0.0) + 1e-14 * np.trace(M) / len(M)
         self.factor = cho_factor(M, overwrite_a=True)
 
+    def _solve(self, right):
+        """The system solved, and what rounding left of the right side solved again."""
+        dv = cho_solve(self.factor, right)
+        for _ in range(REFINED):
+            rest = right - self.A.T @ (self.D * (self.A @ dv))
+            rest[:-1] -= self.E * dv[:-1]
+            dv += cho_solve(self.factor, rest)
+        return dv
+
     def direction(self, targets):
-        """Changes of v, u, of the slacks and of the multipliers that move the products by ``targets``."""
+        """Changes of v, of the slacks and of the multipliers that move the products by ``targets``."""
         (t, xi, below, above), (_, beta, _, _) = self.slacks, self.duals
         primal, dual = self.missing
         rest = (targets[0] / t - self.theta * (primal + targets[1] / beta)) / (1 + self.theta / self.phi)
@@ -113,13 +141,31 @@ class _System:
         free = targets[2] / below - self.P * mid
         right = self.A.T @ rest - dual
         right[:-1] -= 2 * free
-        dv = cho_solve(self.factor, right)
+        dv = self._solve(right)
         dw, move = dv[:-1], self.A @ dv
         d_alpha = rest - self.D * move
         d_xi = (targets[1] + xi * d_alpha) / beta
         d_p = free + self.E / 2 * dw
         du = mid + (self.P - self.Q) / (self.P + self.Q) * dw
-        return dv, du, (move + d_xi + primal, d_xi, du - dw, du + dw), (d_alpha, -d_alpha, d_p, -d_p)
+        return dv, (move + d_xi + primal, d_xi, du - dw, du + dw), (d_alpha, -d_alpha, d_p, -d_p)
+
+
+def _start(wanted, whole, difference, mu):
+    """Two multipliers that add up to ``whole``, and two slacks of this difference.
+
+    Slacks are those with products mu, and the first multiplier is as wanted, but where a product
+    would be tiny: there both are raised, and the difference of the slacks stays.
+    """
+    size, root = np.abs(difference), np.hypot(difference, 2 * mu / whole)
+    large = mu / whole + (root + size) / 2
+    small = mu / whole * (1 + 2 * mu / whole / (root + size))  # large - size, but no digits cancel
+    one, other = np.where(difference > 0, (large, small), (small, large))
+    least = LEAST * mu
+    room = np.sqrt(least * whole)
+    first = np.clip(wanted, np.minimum(least / one, room), whole - np.minimum(least / other, room))
+    second = whole - first
+    lift = np.maximum(0.0, np.maximum(least / first - one, least / second - other))
+    return first, second, one + lift, other + lift
 
 
 def _reach(values, changes) -> float:

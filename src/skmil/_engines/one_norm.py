@@ -9,17 +9,21 @@ block by block, and those above 1 come in. Divided by the largest pull, :math:`\
 sum is a lower bound of the optimum, and the search ends where the objective is near it.
 """
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
 
 from skmil._engines.interior import balanced, interior_point
 from skmil._threads import slices
 
 TOLERANCE = 1e-7  # how far above 1 a pull may be where a vertex is looked for
 GAP = 5e-7  # relative distance of objective and bound elsewhere
+FIRST = 0.03  # relative gap to which the first programs are solved
+WARM = 5.0  # largest pull up to which the last solution is a good start
 FEW = 256  # rows up to which the simplex method is the faster one, and finds a vertex
 BLOCK = 2**22  # entries of the columns that are computed together
 
@@ -91,30 +95,48 @@ def _by_centres(columns, y, c, batch):
     """
     chosen, alpha = np.empty(0, dtype=int), balanced(c, y)
     S, part, b = np.empty((len(y), 0)), np.empty(0), float(np.sign(c @ y) or 1.0)
-    objective, near = 2 * min(c[y > 0].sum(), c[y < 0].sum()), 1e-2
+    objective, near = 2 * min(c[y > 0].sum(), c[y < 0].sum()), FIRST
+    best = objective
     while True:
         pull = columns.pulls(alpha * y)
-        bound = alpha.sum() / max(1.0, pull.max())
-        if objective - bound <= GAP * objective:
-            return _thinned(S, y, c, bound, (chosen, part, b, objective))
-        near = max(GAP / 5, min(near, (objective - bound) / objective / 20))
+        worst = max(1.0, pull.max())
+        bound = alpha.sum() / worst
+        far = objective - bound
         pull[chosen] = 0.0
-        worst = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 20, len(chosen) // 2)]
-        new = worst[pull[worst] > 1]
-        useful = np.flatnonzero(np.abs(alpha @ S) > 0.8)  # far from the border: not needed soon
+        order = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 10, len(chosen) // 2)]
+        new = order[pull[order] > 1]
+        still = len(new) == 0 and near < FIRST and far > 2 * near * objective
+        if still and far > 2 * GAP * objective:
+            text = f"the 1-norm SVM is within {far / objective:.1g} of its optimum; rounding allows no more"
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        if still or far <= GAP * objective:
+            return _thinned(S, y, c, alpha, bound, (chosen, part, b, objective))
+        near = max(GAP / 5, min(near, far / objective / 10))
+        useful = _useful(S, y, c, alpha, part, b, objective, best)
+        best = min(best, objective)
         chosen, S = np.append(chosen[useful], new), np.hstack([S[:, useful], y[:, None] * columns(new)])
-        part = np.append(part[useful], np.zeros(len(new)))
-        part, b, alpha, objective = interior_point(S, y, c, part, b, objective - bound, near)
+        start = (np.append(part[useful], np.zeros(len(new))), b, alpha) if worst < WARM else None
+        part, b, alpha, objective = interior_point(S, y, c, near, start)
 
 
-def _thinned(S, y, c, bound, found):
+def _useful(S, y, c, alpha, w, b, objective, best):
+    """The columns near the border; all of them where the others matter, or where little was gained.
+
+    So none comes and goes for ever.
+    """
+    useful = np.flatnonzero(np.abs(alpha @ S) > 0.9)
+    margins = S[:, useful] @ w[useful] + y * b
+    without = np.abs(w[useful]).sum() + c @ np.maximum(0, 1 - margins)
+    return useful if without <= 2 * objective and objective < 0.99 * best else np.arange(len(w))
+
+
+def _thinned(S, y, c, alpha, bound, found):
     """The optimum without the columns whose pull stays below 1, where that changes nothing."""
     chosen, part, b, objective = found
     large = np.flatnonzero(np.abs(part) > 1e-4 * np.abs(part).max(initial=0.0))
     if len(large) == 0:
         return found
-    far = max(objective - bound, GAP * objective)
-    part, b, _, objective = interior_point(S[:, large], y, c, part[large], b, far, GAP / 5)
+    part, b, _, objective = interior_point(S[:, large], y, c, GAP / 5, (part[large], b, alpha))
     thin = objective - bound <= 2 * GAP * objective
     return (chosen[large], part, b, objective) if thin else found
 
