@@ -13,9 +13,10 @@ system with a matrix :math:`A^T D A + E` of as many rows as there are columns, w
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from skmil._threads import one_blas_thread
+from skmil._threads import map_blocks, one_blas_thread, slices
 
 STEPS, SHORT = 100, 0.995  # most steps, and the share of the way to the border that one takes
+PANEL = 512  # columns of the matrix of a step that one task computes
 REFINED = 2  # corrections of each solution
 FLOOR = 0.2  # share of the gap asked for that the products of a step aim at, at least
 LEAST = 0.1  # share of the mean that a product of slack and multiplier has at the start
@@ -118,10 +119,9 @@ class _System:
         self.theta, self.phi, self.P, self.Q = (d / s for d, s in zip(duals, slacks, strict=True))
         self.D = self.theta * self.phi / (self.theta + self.phi)
         self.E = 4 * self.P * self.Q / (self.P + self.Q)
-        root = A * np.sqrt(self.D)[:, None]
-        M = root.T @ root
+        M = _lower(A * np.sqrt(self.D)[:, None])
         M.flat[:: len(M) + 1] += np.append(self.E, 0.0) + 1e-14 * np.trace(M) / len(M)
-        self.factor = cho_factor(M, overwrite_a=True)
+        self.factor = cho_factor(M, lower=True, overwrite_a=True)
 
     def _solve(self, right):
         """The system solved, and what rounding left of the right side solved again."""
@@ -148,6 +148,17 @@ class _System:
         d_p = free + self.E / 2 * dw
         du = mid + (self.P - self.Q) / (self.P + self.Q) * dw
         return dv, (move + d_xi + primal, d_xi, du - dw, du + dw), (d_alpha, -d_alpha, d_p, -d_p)
+
+
+def _lower(root):
+    """The lower half of root.T @ root, panel by panel; what stands above it does not count."""
+    M = np.zeros((root.shape[1], root.shape[1]), order="F")
+
+    def fill(columns):
+        M[columns.start :, columns] = root[:, columns.start :].T @ root[:, columns]
+
+    map_blocks(fill, slices(len(M), PANEL))
+    return M
 
 
 def _start(wanted, whole, difference, mu):
