@@ -103,7 +103,7 @@ def _by_centres(columns, y, c, batch):
         bound = alpha.sum() / worst
         far = objective - bound
         pull[chosen] = 0.0
-        order = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 10, len(chosen) // 2)]
+        order = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 10)]
         new = order[pull[order] > 1]
         still = len(new) == 0 and near < FIRST and far > 2 * near * objective
         if still and far > 2 * GAP * objective:
