@@ -10,7 +10,7 @@ from skmil._parameters import CLASS_WEIGHT, COUNT, one_of
 from skmil._threads import map_blocks, slices
 from skmil.learners.base import BinaryBagClassifier, groupwise
 
-CENTRES = 64  # in one block of work
+CENTRES, SORTED = 64, 1024  # in one block of work, and in one of those that are sorted in turn
 
 
 class BallBoost(BinaryBagClassifier):
@@ -31,7 +31,7 @@ class BallBoost(BinaryBagClassifier):
     of a bag add up to f(B) less what f is for a bag that meets no region.
 
     Cost: :math:`O(N_+ N d)` for the distances, once; :math:`O(N_+ n)` per round, for a box
-    :math:`O(N d)` more per face moved. Memory :math:`O(N_+ n)`, with N+ instances of positive bags.
+    :math:`O(N d)` more per face moved. Memory :math:`12 N_+ n` bytes, with N+ instances of positive bags.
 
     Parameters
     ----------
@@ -155,14 +155,18 @@ class _Search:
     def __init__(self, bags, centres, shape):
         self.bags, self.centres, self.shape = bags, centres, shape
         distances = _euclidean if shape == "ball" else _largest_difference
-        self.D = distances(bags, centres)
-        self.order = np.argsort(self.D, axis=1, kind="stable")
-        self.sorted = np.take_along_axis(self.D, self.order, axis=1)
+        size = centres.shape[0], len(bags)
+        self.order, self.sorted = np.empty(size, dtype=np.int32), np.empty(size)
+        for block in slices(size[0], SORTED):
+            D = distances(bags, centres[block])
+            order = np.argsort(D, axis=1, kind="stable")
+            self.order[block], self.sorted[block] = order, np.take_along_axis(D, order, axis=1)
 
     def best(self, signed) -> _Region:
         """The region that meets the largest sum of ``signed``: the weight of a bag times its label."""
         c, radius = _best_ball(self.sorted, self.order, signed)
-        hit = self.D[c] <= radius
+        hit = np.zeros(len(self.bags), dtype=bool)
+        hit[self.order[c, self.sorted[c] <= radius]] = True
         if self.shape == "ball":
             return _Region(c, radius, None, None, hit)
         low, high = self.centres[c] - radius, self.centres[c] + radius
