@@ -265,7 +265,7 @@ def series(rows, name, axis):
 def _line(rows, name, axis, seconds) -> str:
     sizes, fit, one, peak = series(rows, name, axis)
     end, seen = largest(sizes, peak), peak[-1] > SEEN
-    cells = [name, f"{sizes[-1]:,}", f"{fit[-1]:.2g}", f"{1000 * one[-1]:.2g}"]
+    cells = [name, f"{sizes[-1]:,}", _two(fit[-1]), _two(1000 * one[-1])]
     cells += [f"{peak[-1] / 1e6:.0f}" if seen else ""]
     cells += [f"{exponent(sizes, fit):.1f}" if len(sizes) > 1 else ""]
     cells += [
@@ -278,7 +278,12 @@ def _line(rows, name, axis, seconds) -> str:
 def _whole(name: str, row: dict) -> str:
     if "failed" in row:
         return f"| {name} | {row['failed']} | | |"
-    return f"| {name} | {row['fit']:.2g} | {1000 * row['one']:.2g} | {row['peak'] / 1e6:.0f} |"
+    return f"| {name} | {_two(row['fit'])} | {_two(1000 * row['one'])} | {row['peak'] / 1e6:.0f} |"
+
+
+def _two(value: float) -> str:
+    """Two digits, and no exponent."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def _reason(rows, name, axis, size, seconds) -> str:
