@@ -31,7 +31,7 @@ def outcome(function, *arguments, begins=""):
 def check_valid(bags):
     assert len(bags) > 0 and (bags.sizes > 0).all() and bags.n_features > 0
     values = bags.instances.data if bags.is_sparse else bags.instances
-    assert bags.instances.dtype == np.float64 and np.isfinite(values).all()
+    assert bags.dtype in (np.float64, np.float32) and np.isfinite(values).all()
     assert bags.offsets[0] == 0 and bags.offsets[-1] == bags.instances.shape[0]
 
 

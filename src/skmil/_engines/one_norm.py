@@ -9,13 +9,11 @@ block by block, and those above 1 come in. Divided by the largest pull, :math:`\
 sum is a lower bound of the optimum, and the search ends where the objective is near it.
 """
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
-from sklearn.exceptions import ConvergenceWarning
 
 from skmil._engines.interior import balanced, interior_point
 from skmil._threads import slices
@@ -96,7 +94,7 @@ def _by_centres(columns, y, c, batch):
     chosen, alpha = np.empty(0, dtype=int), balanced(c, y)
     S, part, b = np.empty((len(y), 0)), np.empty(0), float(np.sign(c @ y) or 1.0)
     objective, near = 2 * min(c[y > 0].sum(), c[y < 0].sum()), FIRST
-    best = objective
+    best, exact = objective, False
     while True:
         pull = columns.pulls(alpha * y)
         worst = max(1.0, pull.max())
@@ -106,11 +104,11 @@ def _by_centres(columns, y, c, batch):
         order = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 10)]
         new = order[pull[order] > 1]
         still = len(new) == 0 and near < FIRST and far > 2 * near * objective
-        if still and far > 2 * GAP * objective:
-            text = f"the 1-norm SVM is within {far / objective:.1g} of its optimum; rounding allows no more"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
-        if still or far <= GAP * objective:
+        if far <= GAP * objective or (still and exact):
             return _thinned(S, y, c, alpha, bound, (chosen, part, b, objective))
+        if exact := still:  # rounding has stopped the interior points
+            part, b, objective, alpha = _vertex(S, y, c)
+            continue
         near = max(GAP / 5, min(near, far / objective / 10))
         useful = _useful(S, y, c, alpha, part, b, objective, best)
         best = min(best, objective)
