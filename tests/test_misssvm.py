@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from skmil.learners import MILES, TLC, BallBoost, MILBoost, MissSVM
+from skmil.learners.annealing.dual import DualMachine
 from skmil.learners.misssvm import _Problem
 
 
@@ -95,6 +97,18 @@ def test_features_from_all_instances_are_the_exact_kernel(toy):
     assert exact.kernel_error_ == 0 and whole.kernel_error_ < 1e-9 and 0 < few.kernel_error_ < 1
     assert_allclose(whole.objective_, exact.objective_, rtol=1e-4)
     assert_allclose(whole.decision_function(X), exact.decision_function(X), atol=5e-3)
+
+
+def test_a_machine_that_runs_out_of_iterations_is_named(toy, monkeypatch):
+    fit = DualMachine.fit
+
+    def short(self, costs, mixing=None):
+        self.max_iter = 1
+        return fit(self, costs, mixing)
+
+    monkeypatch.setattr(DualMachine, "fit", short)
+    with pytest.warns(ConvergenceWarning, match="MissSVM: the last SVM ran out of iterations"):
+        MissSVM(gamma=0.3, C=3.0).fit(*toy)
 
 
 def test_gamma_factor_multiplies_gamma(toy):

@@ -9,11 +9,13 @@ block by block, and those above 1 come in. Divided by the largest pull, :math:`\
 sum is a lower bound of the optimum, and the search ends where the objective is near it.
 """
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
 
 from skmil._engines.interior import balanced, interior_point
 from skmil._threads import slices
@@ -104,17 +106,25 @@ def _by_centres(columns, y, c, batch):
         order = np.argsort(-pull, kind="stable")[: max(batch, len(y) // 10)]
         new = order[pull[order] > 1]
         still = len(new) == 0 and near < FIRST and far > 2 * near * objective
-        if far <= GAP * objective or (still and exact):
-            return _thinned(S, y, c, alpha, bound, (chosen, part, b, objective))
-        if exact := still:  # rounding has stopped the interior points
-            part, b, objective, alpha = _vertex(S, y, c)
+        if still and not exact and S.size <= BLOCK:  # rounding has stopped the interior points
+            (part, b, objective, alpha), exact = _vertex(S, y, c), True
             continue
+        if still or far <= GAP * objective:
+            _warn(far / objective)
+            return _thinned(S, y, c, alpha, bound, (chosen, part, b, objective))
+        exact = False
         near = max(GAP / 5, min(near, far / objective / 10))
         useful = _useful(S, y, c, alpha, part, b, objective, best)
         best = min(best, objective)
         chosen, S = np.append(chosen[useful], new), np.hstack([S[:, useful], y[:, None] * columns(new)])
         start = (np.append(part[useful], np.zeros(len(new))), b, alpha) if worst < WARM else None
         part, b, alpha, objective = interior_point(S, y, c, near, start)
+
+
+def _warn(apart: float) -> None:
+    if apart > 2 * GAP:
+        text = f"the 1-norm SVM is within {apart:.1g} of its optimum; rounding allows no more"
+        warnings.warn(text, ConvergenceWarning, stacklevel=2)
 
 
 def _useful(S, y, c, alpha, w, b, objective, best):

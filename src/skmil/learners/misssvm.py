@@ -37,21 +37,21 @@ class MissSVM(InstanceExpansion):
     gamma : float, "scale" or "median"
     gamma_factor : float
         Multiplies gamma; to search widths around the median distance.
-    degree : int
-    coef0 : float
-        Of "poly".
     C : float
         Price of a bag that is wrong by one margin.
     beta : float
         Weight of the unlabelled instances.
-    n_components : "auto", int or None
-        Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
-        kernel up to 7,000 instances and uses 500 features above; ``kernel_error_`` says how good they are.
     class_weight : dict, "balanced" or None
     max_iter : int
         Most steps.
     tol : float
         Stop where a step lowers the objective by less than this part of it.
+    degree : int
+    coef0 : float
+        Of "poly".
+    n_components : "auto", int or None
+        Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
+        kernel up to 7,000 instances and uses 500 features above; ``kernel_error_`` says how good they are.
     random_state : int, RandomState or None
         Draws the instances of ``n_components``.
 
@@ -84,14 +84,14 @@ class MissSVM(InstanceExpansion):
         "kernel": [one_of("rbf", "linear", "poly")],
         "gamma": GAMMA,
         "gamma_factor": [POSITIVE],
-        "degree": [COUNT],
-        "coef0": [ANY],
         "C": [POSITIVE],
         "beta": [NOT_NEGATIVE],
-        "n_components": [COUNT, one_of("auto"), None],
         "class_weight": CLASS_WEIGHT,
         "max_iter": [COUNT],
         "tol": [NOT_NEGATIVE],
+        "degree": [COUNT],
+        "coef0": [ANY],
+        "n_components": [COUNT, one_of("auto"), None],
         "random_state": SEED,
     }
 
@@ -100,27 +100,27 @@ class MissSVM(InstanceExpansion):
         kernel="rbf",
         gamma="median",
         gamma_factor=1.0,
-        degree=3,
-        coef0=0.0,
         C=1.0,
         beta=1.0,
-        n_components="auto",
         class_weight=None,
         max_iter=50,
         tol=1e-4,
+        degree=3,
+        coef0=0.0,
+        n_components="auto",
         random_state=0,
     ):
         self.kernel = kernel
         self.gamma = gamma
         self.gamma_factor = gamma_factor
-        self.degree = degree
-        self.coef0 = coef0
         self.C = C
         self.beta = beta
-        self.n_components = n_components
         self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_components = n_components
         self.random_state = random_state
 
     @property
@@ -150,6 +150,7 @@ class MissSVM(InstanceExpansion):
                 trace.append(objective)
                 self._keep_machine(bags, machine, landmarks)
         self.objective_ = np.array(trace)
+        self._warn_unsolved(machine)
 
     def _decision(self, bags):
         return np.maximum.reduceat(self._instances(bags), bags.offsets[:-1])

@@ -274,7 +274,8 @@ class AnnealedSVM(InstanceExpansion):
         names = ("temperature", "objective", "entropy", "changes")
         self.history_ = {n: np.array(v) for n, v in zip(names, zip(*trace, strict=True), strict=True)}
         self.objective_ = trace[-1][1]
-        self._warn(resting, machine.converged)
+        self._warn(resting)
+        self._warn_unsolved(machine)
         return p
 
     def _alternate(self, problem, machine, p, T, trace) -> tuple[np.ndarray, bool]:
@@ -293,13 +294,10 @@ class AnnealedSVM(InstanceExpansion):
                 return q, True
         return (p if T > 0 else q), False  # at T = 0 the p that the last w-step was made for
 
-    def _warn(self, resting: bool, solved: bool) -> None:
+    def _warn(self, resting: bool) -> None:
         name = type(self).__name__
         if not resting:
             text = f"{name}: p still moved after max_iter={self.max_iter} alternations; raise it"
-            warnings.warn(text, ConvergenceWarning, stacklevel=5)
-        if not solved:
-            text = f"{name}: the last SVM ran out of iterations; scale the features or lower C"
             warnings.warn(text, ConvergenceWarning, stacklevel=5)
 
     def _keep_beliefs(self, bags, problem, f, p) -> None:

@@ -1,6 +1,9 @@
 """What the machines on instances share: the kernel, its Gram matrix or features, and f as an expansion."""
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from skmil._engines import instance_gram
 from skmil._engines.pairs import InstanceKernel
@@ -63,3 +66,9 @@ class InstanceExpansion(BinaryBagClassifier):
             self.support_instances_, self.coef_ = landmarks.instances, landmarks.basis @ coef
         else:
             self.support_instances_, self.coef_ = None, coef
+
+    def _warn_unsolved(self, machine) -> None:
+        if not machine.converged:
+            name = type(self).__name__
+            text = f"{name}: the last SVM ran out of iterations; scale the features or lower C"
+            warnings.warn(text, ConvergenceWarning, stacklevel=5)
