@@ -59,6 +59,7 @@ MARGIN = 0.005  # by which another setting must be better than the one that is t
 SCALES = ["standard", "minmax", "none"]
 C3 = [1.0, 10.0, 100.0]
 CUTS = ["zero", "train"]
+POWERS = [1.0, 0.1, 0.02, "auto"]
 # Where a search for defaults asks for more, or for time less, than the registered grid does.
 GRIDS: dict[str, dict | list] = {
     "Simple-MI": {"scale__method": SCALES, "svm__C": C3},
@@ -82,9 +83,16 @@ GRIDS: dict[str, dict | list] = {
     "Citation-kNN": {"scale__method": SCALES, "knn__n_citers": [2, 4]},
     "SIL": {"scale__method": SCALES, "sil__estimator__C": [1.0, 10.0]},
     "PPMM": {"scale__method": SCALES},
-    "MG-ACC": {"scale__method": SCALES, "svm__kernel__power": [1.0, 4.0], "svm__C": [1.0, 10.0]},
+    **{
+        m: {"scale__method": SCALES, "svm__kernel__power": [1.0, 4.0], "svm__C": [1.0, 10.0]}
+        for m in ("MG-ACC", "MG-DDV")
+    },
     "MILES": {"scale__method": SCALES, "miles__C": [1.0, 10.0], "miles__gamma": ["median", "scale"]},
     "TLC": {"n_rounds": [10, 30]},
+    "Boost": {"scale__method": SCALES, "boost__shape": ["ball", "box"], "boost__n_rounds": [50, 200]},
+    "MissSVM": {"miss__C": [10.0, 100.0], "miss__gamma_factor": [0.5, 1.0, 2.0], "miss__beta": [0.1, 1.0]},
+    **{m: {"kernel__power": POWERS} for m in ("k_and", "k_and/or", "k_min")},
+    **{m: {"kernel__kernel__power": POWERS} for m in ("k_and emp", "k_and/or emp", "k_min emp")},
     **{m: {"svm__threshold": CUTS, "svm__gamma_factor": [0.5, 2.0]} for m in ("mi-SVM", "MI-SVM", "MICA")},
     **{m: {"svm__threshold": CUTS, "svm__C": [1.0, 10.0]} for m in ("AL-SVM", "AW-SVM")},
     "ALP-SVM": {
@@ -95,6 +103,7 @@ GRIDS: dict[str, dict | list] = {
 }
 # The defaults before this search, by the names of its parameters.
 _STANDARD, _MINMAX = {"scale__method": "standard"}, {"scale__method": "minmax"}
+_BOUNDED = {"boxes__max_side": 0.5, "boxes__max_features": 4}
 _CUT = {"svm__threshold": "zero", "svm__C": 10.0, "svm__gamma_factor": 0.5}
 BEFORE: dict[str, dict] = {
     "Simple-MI": {**_STANDARD, "svm__C": 10.0},
@@ -112,10 +121,18 @@ BEFORE: dict[str, dict] = {
     "Citation-kNN": {**_STANDARD, "knn__n_citers": 4},
     "SIL": {**_STANDARD, "sil__estimator__C": 10.0},
     "PPMM": {**_STANDARD},
-    "MG-ACC": {**_STANDARD, "svm__kernel__power": 1.0, "svm__C": 10.0},
+    **{m: {**_STANDARD, "svm__kernel__power": 1.0, "svm__C": 10.0} for m in ("MG-ACC", "MG-DDV")},
+    "DD-SVM": {"svm__C": 10.0},
     "MILES": {**_STANDARD, "miles__C": 3.0, "miles__gamma": "median"},
     "TLC": {"n_rounds": 30},
     "MILBoost": {"max_depth": 1, "n_rounds": 100},
+    "Boost": {**_STANDARD, "boost__shape": "ball", "boost__n_rounds": 50},
+    "MissSVM": {"miss__C": 100.0, "miss__gamma_factor": 1.0, "miss__beta": 1.0},
+    "Winnow": {"max_side": 0.5, "max_features": 4},
+    **{m: {**_BOUNDED, "svm__C": 1000.0} for m in ("k_and subset", "k_min subset")},
+    "Sparse boxes": {**_BOUNDED, "svm__C": 0.3},
+    **{m: {"kernel__power": 0.02} for m in ("k_and", "k_and/or", "k_min")},
+    **{m: {"kernel__kernel__power": 0.02} for m in ("k_and emp", "k_and/or emp", "k_min emp")},
     "APR": {"apr__tau": 0.999, "apr__epsilon": 0.01, "apr__margin": 0.25},
     **{m: _CUT for m in ("mi-SVM", "MI-SVM", "MICA", "AL-SVM", "AW-SVM")},
     "ALP-SVM": {**_CUT, "svm__positive_share": 0.6, "svm__pooling": "max"},

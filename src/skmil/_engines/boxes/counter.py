@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skmil._engines.boxes import shared
 from skmil._engines.boxes.corners import FEW, corner_lists
 from skmil._engines.boxes.coverage import count_coverage
 from skmil._engines.boxes.exact import exact_log, exact_own, is_few
 from skmil._engines.boxes.pairwise import AND, MIN, OR, count_entries, log_sum
+from skmil._engines.boxes.sharing import share_beside, share_boxes
 from skmil._engines.boxes.space import Table
 from skmil._threads import map_blocks, slices
 
@@ -22,9 +22,9 @@ SECONDS = 3e-10  # for one factor of a product; three times as long where powers
 PATIENCE = 0.5  # seconds that a tile may take
 HOPELESS = 3600.0  # seconds, of one processor
 LARGE = 400  # pairs of points that are not counted exactly, on average, from which shared boxes pay
+LEAST = 20  # bags that many pairs take
 TILE, PARTS = 32, 64  # side of a tile at most, and tiles that are enough to share out
 POINTS = 4096  # in the rows of a tile that is taller than wide: a call may be interrupted between tiles
-MOST_BOXES = 2_000_000
 
 
 @dataclass
@@ -141,6 +141,7 @@ class Counter:
         self.report = Report()
         self.own = np.full(len(self.sizes), np.nan)  # log |B(P)|
         self.shared: dict[str, np.ndarray] = {}  # log counts of pairs, NaN where not certain yet
+        self.shift = 0  # the bag that is their first column
 
     def prepare(self, kinds, n_rows: int, symmetric: bool) -> None:
         """Count what many entries need: shared boxes where they pay, |B(P)| of all bags."""
@@ -152,7 +153,11 @@ class Counter:
         if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
             self.prepare_own(kinds)
         if self._sharing_pays(base, n_rows, symmetric):
-            self.shared, boxes = share_boxes(self.T, base, self._delta(kinds), self.plan)
+            delta, self.shift = self._delta(kinds), 0 if symmetric else n_rows
+            if symmetric:
+                self.shared, boxes = share_boxes(self.T, base, delta, self.plan)
+            else:
+                self.shared, boxes = share_beside(self.T, n_rows, base, delta, self.plan)
             self.report.boxes += boxes
 
     def prepare_own(self, kinds) -> None:
@@ -190,12 +195,15 @@ class Counter:
             )
 
     def _sharing_pays(self, base, n_rows: int, symmetric: bool) -> bool:
-        n = len(self.sizes)
-        if self.plan.method != "auto" or self.T.z.shape[1] > 2 * FEW or n < 20:
+        """Whether pairs are many and large; of new bags and standing ones, the standing ones say so."""
+        staying = np.arange(0 if symmetric else n_rows, len(self.sizes))
+        if self.plan.method != "auto" or self.T.z.shape[1] > 2 * FEW or len(staying) < LEAST:
             return False
-        first, second = np.arange(n_rows)[:, None], np.arange(0 if symmetric else n_rows, n)
-        sampled = ~self._is_short(first, second) if base == ["and"] else True
-        return bool(np.mean(self.sizes[first] * self.sizes[second] * sampled) >= LARGE)
+        first, sizes = staying[:, None], self.sizes
+        sampled = ~self._is_short(first, staying) if base == ["and"] else True
+        if np.mean(sizes[first] * sizes[staying] * sampled) < LARGE:
+            return False
+        return symmetric or base != ["and"] or not self._is_short(np.arange(n_rows)[:, None], staying).all()
 
     def counts(self, first, second, kinds):
         """Log counts of the pairs (first[e], second[e]) for each kind, and a report."""
@@ -244,7 +252,7 @@ class Counter:
             values[exactly] = self._exact(first[exactly], second[exactly], kind, report)
             if kind in self.shared:
                 missing = np.isnan(values)
-                values[missing] = self.shared[kind][first[missing], second[missing]]
+                values[missing] = self.shared[kind][first[missing], second[missing] - self.shift]
                 report.add("shared", (missing & ~np.isnan(values)).sum(), 0, self.plan.epsilon)
         self._sample_missing(first, second, out, delta, report)
         return out
@@ -276,7 +284,7 @@ class Counter:
         out[rest[apart]] = both[apart] + np.log1p(-np.exp(k_and[rest[apart]] - both[apart]))
         near, plan = rest[~apart], self.plan
         if "or" in self.shared:
-            out[near] = self.shared["or"][first[near], second[near]]
+            out[near] = self.shared["or"][first[near], second[near] - self.shift]
             report.add("shared", (~np.isnan(out[near])).sum(), 0, plan.epsilon)
             near = near[np.isnan(out[near])]
         values = self._sampled(first[near], second[near], ["or"], plan.epsilon, plan.delta / 2, report)
@@ -355,46 +363,3 @@ def far_apart(epsilon: float) -> float:
 def base_kinds(kinds) -> list[str]:
     """The counts that the others are made of: k_and, k_min."""
     return [k for k, of in (("and", {"and", "or", "and/or"}), ("min", {"min"})) if of & set(kinds)]
-
-
-def share_boxes(T: Table, kinds, delta: float, plan: Plan):
-    """Log counts of all pairs of bags from shared boxes, NaN where the promise is not kept; boxes drawn.
-
-    The number of boxes doubles until one more doubling would cost more than it settles.
-    """
-    M, n = shared.masks(T), len(T.offsets) - 1
-    sums = {k: [np.zeros((n, n)), np.zeros((n, n))] for k in kinds}
-    log_u, S, step, settled = shared.log_volume(T), 0, 8 * shared.BLOCK, -1.0
-    while S < MOST_BOXES:
-        for start in range(S, S + step, 8 * shared.BLOCK):
-            _add_boxes(T, M, start, 8 * shared.BLOCK, plan.seed, sums)
-        S += step
-        # Two different bags in a box make two points, so the weights of their samples are at most 1/2.
-        sure = {k: shared.certified(S, a, b, 0.5, plan.epsilon, delta) for k, (a, b) in sums.items()}
-        share = float(np.mean([s[np.triu_indices(n, 1)].mean() for s in sure.values()]))
-        if share > 0.995 or (S > 64 * shared.BLOCK and share - settled < 0.05):
-            break
-        settled, step = share, S
-    if "and" in sums:
-        # h + h' - h h' says that a box holds either bag; it may be one point, so the weights reach 1.
-        a, b = (np.add.outer(m.diagonal(), m.diagonal()) - m for m in sums["and"])
-        sums["or"], sure["or"] = [a, b], shared.certified(S, a, b, 1.0, plan.epsilon, delta)
-    out = {}
-    for k, (first, _) in sums.items():
-        with np.errstate(divide="ignore"):
-            out[k] = np.where(sure[k], np.log(first / S) + log_u, np.nan)
-    return out, S
-
-
-def _add_boxes(T, M, start, n, seed, sums) -> None:
-    boxes = shared.draw_boxes(T, n, seed, start)
-
-    def work(s):
-        counts = shared.inside(T, M, boxes[s])
-        weights = 1.0 / counts.sum(axis=1)
-        return [(shared.min_sums if k == "min" else shared.and_sums)(counts, weights) for k in sums]
-
-    for parts in map_blocks(work, slices(n, shared.BLOCK)):
-        for k, (a, b) in zip(sums, parts, strict=True):
-            sums[k][0] += a
-            sums[k][1] += b

@@ -1,0 +1,217 @@
+r"""When boxes drawn once serve many entries: all pairs of some bags, or new bags beside standing ones.
+
+Shared boxes (``shared``) estimate a count as soon as one of its two bags belongs to the bags D that the
+boxes are drawn around. So new bags need no boxes of their own: those around the standing bags, training
+bags or anchors, are drawn once, together with the points of standing bags that each of them holds, and a
+new bag only asks which of them hold it. Its own points are not in D, so that a sample is at most 1, not 1/2.
+
+How many boxes there are is decided by the standing bags alone: the bits of an entry depend on no other new
+bag.
+"""
+
+from collections import OrderedDict, namedtuple
+from functools import partial
+from threading import Lock
+
+import numpy as np
+
+from skmil._engines.boxes import shared
+from skmil._engines.boxes.space import Table
+from skmil._jit import njit
+from skmil._threads import map_blocks, slices
+
+MOST_BOXES = 2_000_000
+STEP = 8 * shared.BLOCK  # boxes drawn between two looks at what they settle
+SOME = 64 * shared.BLOCK  # boxes up to which more of them are drawn in any case
+SETTLED, GAIN = 0.995, 0.05  # share of entries that is enough, and that a doubling must bring
+ROUGHLY = 0.95  # the same of new bags, which pay for the boxes one by one
+LOOKED_AT = 64  # standing bags whose pairs say how many boxes are enough
+HELD = 2**28  # bytes of boxes around standing bags, and of what they hold
+KEPT = 2  # sets of standing bags whose boxes are remembered
+ROWS = 64  # new bags asked about together
+FEW, FIRST = (
+    1024,
+    24,
+)  # points up to which boxes are asked point by point, and coordinates asked of all boxes
+
+Standing = namedtuple("Standing", ["boxes", "weights", "starts", "bags", "points", "log_volume"])
+Standing.__doc__ = """Boxes around standing bags.
+
+boxes : (S, 2d) thresholds
+weights : (S,) one over the points of standing bags that a box holds
+starts, bags, points : box s holds points[e] points of bag bags[e], for e from starts[s] to starts[s + 1]
+log_volume : log of the sum of |B(p)| over the points of all standing bags
+"""
+_recent: "OrderedDict[tuple, Standing]" = OrderedDict()
+_lock = Lock()
+
+
+def share_boxes(T: Table, kinds, delta: float, plan):
+    """Log counts of all pairs of bags from shared boxes, NaN where the promise is not kept; boxes drawn.
+
+    The number of boxes doubles until one more doubling would cost more than it settles.
+    """
+    M, n = shared.masks(T), len(T.offsets) - 1
+    sums = {k: [np.zeros((n, n)), np.zeros((n, n))] for k in kinds}
+    log_u, S, step, settled = shared.log_volume(T), 0, STEP, -1.0
+    while S < MOST_BOXES:
+        for start in range(S, S + step, STEP):
+            _add_boxes(T, M, start, STEP, plan.seed, sums)
+        S += step
+        # Two different bags in a box make two points, so the weights of their samples are at most 1/2.
+        sure = {k: shared.certified(S, a, b, 0.5, plan.epsilon, delta) for k, (a, b) in sums.items()}
+        share = _share(sure)
+        if share > SETTLED or (S > SOME and share - settled < GAIN):
+            break
+        settled, step = share, S
+    if "and" in sums:
+        # h + h' - h h' says that a box holds either bag; it may be one point, so the weights reach 1.
+        a, b = (np.add.outer(m.diagonal(), m.diagonal()) - m for m in sums["and"])
+        sums["or"], sure["or"] = [a, b], shared.certified(S, a, b, 1.0, plan.epsilon, delta)
+    return {k: _logs(first, S, sure[k], log_u) for k, (first, _) in sums.items()}, S
+
+
+def share_beside(T: Table, n_new: int, kinds, delta: float, plan):
+    """Log counts of the first ``n_new`` bags with each of the others, as ``share_boxes`` gives them."""
+    found = standing(_part(T, n_new, len(T.key)), kinds, delta, plan)
+    S, n = len(found.boxes), len(T.key) - n_new
+
+    def work(rows):
+        A = _part(T, rows.start, rows.stop)
+        inside = _few(A) if len(A.z) <= FEW else partial(shared.inside, A, shared.masks(A))
+        sums = {k: np.zeros((2, len(A.key), n)) for k in kinds}
+        for s in slices(S, shared.BLOCK):
+            counts = inside(found.boxes[s])
+            for k, out in sums.items():
+                _beside(counts, found, s.start, k == "min", out)
+        sure = {k: shared.certified(S, *out, 1.0, plan.epsilon, delta) for k, out in sums.items()}
+        return {k: _logs(out[0], S, sure[k], found.log_volume) for k, out in sums.items()}
+
+    parts = map_blocks(work, slices(n_new, ROWS))
+    return {k: np.concatenate([p[k] for p in parts]) for k in kinds}, S
+
+
+def standing(T: Table, kinds, delta: float, plan) -> Standing:
+    """The boxes around the bags of a table, drawn once for the bags that were asked about last."""
+    key = (T.key.tobytes(), T.z.shape, tuple(kinds), delta, plan)
+    with _lock:
+        found = _recent.get(key) or _standing(T, kinds, delta, plan)
+        _recent[key] = found
+        _recent.move_to_end(key)
+        while len(_recent) > KEPT:
+            _recent.popitem(last=False)
+    return found
+
+
+def _standing(T: Table, kinds, delta: float, plan) -> Standing:
+    M, n = shared.masks(T), len(T.offsets) - 1
+    few = np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(int))
+    sums = {k: [np.zeros((len(few), len(few)))] * 2 for k in kinds}
+    parts: list[tuple] = []
+    S, step, size, settled = 0, STEP, 0, -1.0
+    while S < MOST_BOXES and size < HELD:
+        for start in range(S, S + step, STEP):
+            parts += _drawn(T, M, few, start, plan.seed, sums)
+        S += step
+        size = sum(a.nbytes for part in parts for a in part)
+        sure = {k: shared.certified(S, a, b, 1.0, plan.epsilon, delta) for k, (a, b) in sums.items()}
+        share = _share(sure)
+        if share > ROUGHLY or (S > SOME and share - settled < GAIN):
+            break
+        settled, step = share, S
+    boxes, weights, sizes, bags, points = (np.concatenate(a) for a in zip(*parts, strict=True))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return Standing(boxes, weights, starts, bags, points, shared.log_volume(T))
+
+
+def _drawn(T, M, few, start, seed, sums) -> list[tuple]:
+    """Boxes from ``start`` on with what they hold; ``sums`` learn what these tell about a few bags."""
+    boxes = shared.draw_boxes(T, STEP, seed, start)
+
+    def work(s):
+        counts = shared.inside(T, M, boxes[s])
+        weights, (_, bags) = 1.0 / counts.sum(axis=1), np.nonzero(counts)
+        held = np.count_nonzero(counts, axis=1), bags.astype(np.int32), counts[counts > 0]
+        part = np.ascontiguousarray(counts[:, few])
+        return (boxes[s], weights, *held), [_summed(k, part, weights) for k in sums]
+
+    done = map_blocks(work, slices(STEP, shared.BLOCK))
+    for _, told in done:
+        for k, new in zip(sums, told, strict=True):
+            sums[k] = [a + b for a, b in zip(sums[k], new, strict=True)]
+    return [part for part, _ in done]
+
+
+def _add_boxes(T, M, start, n, seed, sums) -> None:
+    boxes = shared.draw_boxes(T, n, seed, start)
+
+    def work(s):
+        counts = shared.inside(T, M, boxes[s])
+        weights = 1.0 / counts.sum(axis=1)
+        return [_summed(k, counts, weights) for k in sums]
+
+    for parts in map_blocks(work, slices(n, shared.BLOCK)):
+        for k, (a, b) in zip(sums, parts, strict=True):
+            sums[k][0] += a
+            sums[k][1] += b
+
+
+def _summed(kind, counts, weights):
+    return (shared.min_sums if kind == "min" else shared.and_sums)(counts, weights)
+
+
+def _share(sure) -> float:
+    """Share of the pairs of different bags that are certain."""
+    return float(np.mean([s[np.triu_indices(len(s), 1)].mean() for s in sure.values()]))
+
+
+def _logs(first, S, sure, log_volume) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.where(sure, np.log(first / S) + log_volume, np.nan)
+
+
+def _part(T: Table, start: int, stop: int) -> Table:
+    """The table of some bags that stand side by side."""
+    a, b = T.offsets[start], T.offsets[stop]
+    return Table(T.z[a:b], T.logz[a:b], T.volume[a:b], T.offsets[start : stop + 1] - a, T.key[start:stop])
+
+
+def _few(A: Table):
+    """``shared.inside`` for few points and boxes that bound every feature."""
+    return lambda boxes: _inside(A.z, A.offsets, boxes, np.ascontiguousarray(boxes[:, :FIRST].T))
+
+
+@njit
+def _inside(z, offsets, boxes, first):
+    """Points of each bag in each box, point by point: few boxes are left after the first coordinates."""
+    out = np.zeros((len(boxes), len(offsets) - 1), np.int32)
+    for k in range(out.shape[1]):
+        for p in range(offsets[k], offsets[k + 1]):
+            room = z[p, 0] - first[0]
+            for j in range(1, len(first)):
+                x, t = z[p, j], first[j]
+                for s in range(len(room)):  # no branch, so that it vectorises
+                    room[s] = x - t[s] if x - t[s] < room[s] else room[s]
+            for s in range(len(room)):
+                if room[s] >= 0:
+                    j = len(first)
+                    while j < z.shape[1] and boxes[s, j] <= z[p, j]:
+                        j += 1
+                    out[s, k] += j == z.shape[1]
+    return out
+
+
+@njit
+def _beside(counts, found, start, least, out):
+    """Add the samples of some boxes and their squares; ``counts`` has the points of the new bags in each."""
+    for r in range(len(counts)):
+        s = start + r
+        w = found.weights[s]
+        for i in range(counts.shape[1]):
+            c = counts[r, i]
+            if c == 0:
+                continue
+            for e in range(found.starts[s], found.starts[s + 1]):
+                x = w * min(c, found.points[e]) if least else w
+                out[0, i, found.bags[e]] += x
+                out[1, i, found.bags[e]] += x * x
