@@ -3,7 +3,7 @@ r"""When boxes drawn once serve many entries: all pairs of some bags, or new bag
 Shared boxes (``shared``) estimate a count as soon as one of its two bags belongs to the bags D that the
 boxes are drawn around. So new bags need no boxes of their own: those around the standing bags, training
 bags or anchors, are drawn once, together with the points of standing bags that each of them holds, and a
-new bag only asks which of them hold it. Its own points are not in D, so that a sample is at most 1, not 1/2.
+new bag only asks which of them hold it. Its own points are not in D, so that a sample is up to 1, not 1/2.
 
 How many boxes there are is decided by the standing bags alone: the bits of an entry depend on no other new
 bag.
@@ -203,7 +203,7 @@ def _inside(z, offsets, boxes, first):
 
 @njit
 def _beside(counts, found, start, least, out):
-    """Add the samples of some boxes and their squares; ``counts`` has the points of the new bags in each."""
+    """Add samples and their squares; ``counts`` has the points of new bags in boxes from ``start`` on."""
     for r in range(len(counts)):
         s = start + r
         w = found.weights[s]
