@@ -17,6 +17,15 @@ PAPERS: dict[str, dict[str, Any]] = {
     "MI-SVM": {"svm__gamma_factor": 0.5},
     "AL-SVM": {"svm__threshold": "zero"},
     "AW-SVM": {"svm__threshold": "zero", "svm__C": 10.0},
+    "APR": {"apr__tau": 0.999},
+    "PPMM": {"scale__method": "standard", "scale__skip_sparse": True},
+    "Boost": {"scale__method": "standard", "boost__shape": "ball"},
+    "MissSVM": {"miss__C": 100.0, "miss__beta": 1.0},
+    "Winnow": {"max_side": 0.5, "max_features": 4},
+    "k_and subset": {"boxes__max_features": 4},
+    "MG-ACC": {"scale__method": "standard", "svm__kernel__power": 1.0},
+    "MG-DDV": {"scale__method": "standard", "svm__kernel__power": 1.0},
+    "DD-SVM": {"svm__C": 10.0},
     "ALP-SVM": {"svm__positive_share": 0.6, "svm__pooling": "max", "svm__threshold": "zero"},
 }
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.spatial.distance import chebyshev, euclidean
 
 from skmil import Bags, threads
@@ -98,3 +99,13 @@ def test_threads_do_not_show(shape):
         one = BallBoost(shape).fit(X, y).decision_function(X)
     with threads(2):
         assert_array_equal(BallBoost(shape).fit(X, y).decision_function(X), one)
+
+
+def test_auto_takes_boxes_or_balls_by_the_kind_of_features(bags):
+    y = np.arange(len(bags)) % 2
+    dense = BallBoost("auto").fit(bags, y)
+    assert dense.shape_ == "box" and hasattr(dense, "low_")
+    rare = bags.with_instances(sparse.csr_matrix(bags.instances))
+    assert BallBoost("auto").fit(rare, y).shape_ == "ball"
+    with pytest.raises(TypeError, match="needs dense features"):
+        BallBoost("box").fit(rare, y)

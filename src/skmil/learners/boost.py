@@ -35,14 +35,15 @@ class BallBoost(BinaryBagClassifier):
 
     Parameters
     ----------
-    shape : "ball", "cube" or "box"
-        Cubes and boxes need dense features.
+    shape : "ball", "cube", "box" or "auto"
+        Cubes and boxes need dense features; "auto" is a box for these, and a ball for sparse ones.
     n_rounds : int
         Most rounds; it ends earlier with a region that makes no error, or none better than chance.
     class_weight : dict, "balanced" or None
 
     Attributes
     ----------
+    shape_ : "ball", "cube" or "box"
     centers_ : array (T, d)
         Centres of the regions, all of them instances of positive bags.
     radii_ : array (T,)
@@ -70,7 +71,7 @@ class BallBoost(BinaryBagClassifier):
     """
 
     _parameter_constraints: dict = {
-        "shape": [one_of("ball", "cube", "box")],
+        "shape": [one_of("ball", "cube", "box", "auto")],
         "n_rounds": [COUNT],
         "class_weight": CLASS_WEIGHT,
     }
@@ -82,12 +83,14 @@ class BallBoost(BinaryBagClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.shape == "ball"
+        tags.input_tags.sparse = self.shape in ("ball", "auto")
         return tags
 
     def _fit(self, bags, y, w):
+        automatic = "ball" if bags.is_sparse else "box"
+        self.shape_ = automatic if self.shape == "auto" else self.shape
         positive = bags[y > 0]
-        search = _Search(bags, positive.instances, self.shape)
+        search = _Search(bags, positive.instances, self.shape_)
         self.intercept_ = 0.5 * np.log(w[y > 0].sum() / w[y < 0].sum())
         p, rounds = _normalised(w * np.exp(-y * self.intercept_)), []
         for _ in range(self.n_rounds):
@@ -107,7 +110,7 @@ class BallBoost(BinaryBagClassifier):
         self.centers_ = centres[[r.centre for r, _ in rounds]]
         self.radii_ = np.array([r.radius for r, _ in rounds])
         self.weights_ = np.array([alpha for _, alpha in rounds])
-        if self.shape != "ball":
+        if self.shape_ != "ball":
             shape = len(rounds), centres.shape[1]
             self.low_ = np.array([r.low for r, _ in rounds]).reshape(shape)
             self.high_ = np.array([r.high for r, _ in rounds]).reshape(shape)
@@ -130,7 +133,7 @@ class BallBoost(BinaryBagClassifier):
 
     def _inside(self, bags) -> np.ndarray:
         """Whether an instance (row) lies in a region (column)."""
-        if self.shape == "ball":
+        if self.shape_ == "ball":
             one_by_one = bags.one_by_one()
             return nearest(one_by_one, self.centers_) <= self.radii_**2
         X = bags.flat.instances
@@ -184,8 +187,9 @@ def _euclidean(bags, centres) -> np.ndarray:
 
 
 def _largest_difference(bags, centres) -> np.ndarray:
+    flat = bags.flat  # first, because it refuses sparse features
     blocks = [centres[s] for s in slices(len(centres), CENTRES)]
-    return np.concatenate(map_blocks(lambda block: _chebyshev(block, bags.flat), blocks))
+    return np.concatenate(map_blocks(lambda block: _chebyshev(block, flat), blocks))
 
 
 @njit

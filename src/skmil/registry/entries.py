@@ -157,8 +157,8 @@ REGISTRY: dict[str, Method] = {
             "PPMM",
             "Wang, Yang and Zha 2008",
             "learned: from one witness (small p) to the majority (large p)",
-            lambda: scaled(
-                ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
+            lambda: scaled_unless_zero(
+                "minmax", ppmm=PosteriorEmbedding(random_state=0), svm=SVC(C=10.0, kernel="poly", degree=1)
             ),
             lambda: scaled(
                 ppmm=PosteriorEmbedding(random_state=0), svm=SVR(C=10.0, kernel="linear", epsilon=0.05)
@@ -185,7 +185,7 @@ REGISTRY: dict[str, Method] = {
             "APR",
             "Dietterich, Lathrop and Lozano-Pérez 1997",
             "a bag is positive if one of its instances lies in a box",
-            lambda: BagPipeline([("scale", BagScaler("minmax")), ("apr", APR(margin=0.25))]),
+            lambda: BagPipeline([("scale", BagScaler("minmax")), ("apr", APR(tau=0.99, margin=0.25))]),
             grid={"apr__tau": [0.99, 0.999], "apr__epsilon": [0.01, 0.001], "apr__margin": [0.15, 0.25]},
         ),
         Method(
@@ -215,7 +215,7 @@ REGISTRY: dict[str, Method] = {
             "Boost",
             "Auer and Ortner 2004",
             "bags that meet one of several balls or boxes are positive, by vote",
-            lambda: scaled(boost=BallBoost()),
+            lambda: scaled("minmax", boost=BallBoost("auto")),
             grid={
                 "scale__method": ["standard", "none"],
                 "boost__shape": ["ball", "cube", "box"],
