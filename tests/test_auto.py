@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import StratifiedKFold
 
 import skmil
 from skmil import Bags
@@ -13,7 +14,7 @@ from skmil.cli import main
 from skmil.datasets import make_counts
 from skmil.embeddings import IsolationEmbedding
 from skmil.formats import write_bags
-from skmil.learners import AutoClassifier, AutoRegressor, BlendKernel
+from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel, DecisionKernel
 from skmil.learners.auto import blend, estimator
 from skmil.learners.auto.blend import predicted
 from tests.test_explanation import planted
@@ -51,21 +52,30 @@ def test_the_blend_is_the_weighted_sum_of_its_parts(toy):
     k = BlendKernel(random_state=0)
     K = k.fit_transform(X, y)
     H = np.eye(len(X)) - 1 / len(X)
-    total = np.zeros_like(K)
+    total, seen = np.zeros_like(K), np.zeros_like(K)
     weights = {row["part"]: row["weight"] for row in k.leaderboard_}
     for m in k.members_:
-        part = H @ m.kernel(k.scalers_[m.scaling].transform(X)) @ H
+        part = H @ _training_gram(m.kernel, k.scalers_[m.scaling].transform(X)) @ H
         total += weights[m.name] * part / (np.trace(part) / len(X))
+        if not isinstance(m.kernel, DecisionKernel):
+            seen += weights[m.name] * part / (np.trace(part) / len(X))
     assert_allclose(K, total, atol=1e-9)
     assert sum(weights.values()) == pytest.approx(1)
+    assert 0 < np.abs(total - seen).max()
+    k.members_ = [m for m in k.members_ if not isinstance(m.kernel, DecisionKernel)]
     rows = k.transform(X)
-    assert_allclose(rows - rows.mean(axis=1, keepdims=True), K, atol=1e-9)
+    assert_allclose(rows - rows.mean(axis=1, keepdims=True), seen, atol=1e-9)
+
+
+def _training_gram(kernel, X):
+    """Training bags have the decisions of machines that have not seen them."""
+    return np.outer(kernel.values_, kernel.values_) if isinstance(kernel, DecisionKernel) else kernel(X)
 
 
 def test_instance_scores_add_up_where_views_are_sums(toy, monkeypatch):
     X, y = toy
     monkeypatch.setattr(
-        blend, "parts_for", lambda bags, seed: _only(bags, seed, ("set kernel", "isolation"))
+        blend, "parts_for", lambda bags, y, seed: _only(bags, y, seed, ("set kernel", "isolation"))
     )
     model = AutoClassifier().fit(X, y)
     total = np.array([s.sum() for s in model.score_instances(X)])
@@ -73,10 +83,10 @@ def test_instance_scores_add_up_where_views_are_sums(toy, monkeypatch):
     assert_allclose(rest, rest[0], atol=1e-8)
 
 
-def _only(bags, seed, names):
+def _only(bags, y, seed, names):
     from skmil.learners.auto.parts import parts_for
 
-    return [p for p in parts_for(bags, seed) if p.name.startswith(names)]
+    return [p for p in parts_for(bags, y, seed) if p.name.startswith(names)]
 
 
 def test_the_planted_instance_is_found():
@@ -145,7 +155,7 @@ class TestAnyData:
         flat = Bags(np.ones((60, 3)), np.arange(0, 61, 3))
         model = AutoClassifier().fit(flat, y)
         assert_allclose(model.predict_proba(flat), 0.5, atol=0.02)
-        assert all("look the same" in row["note"] for row in model.leaderboard_)
+        assert all("tells no bags apart" in row["note"] for row in model.leaderboard_)
 
     def test_large_bags(self):
         rng = np.random.default_rng(0)
@@ -181,7 +191,7 @@ def test_a_part_that_fails_does_not_stop_the_others(toy, monkeypatch):
 
     monkeypatch.setattr(GraphKernel, "_gram", broken)
     model = AutoClassifier().fit(X, y)
-    row = next(r for r in model.leaderboard_ if r["part"] == "graph")
+    row = next(r for r in model.leaderboard_ if r["part"] == "graph, wide")
     assert row["note"] == "failed: a graph without edges" and row["weight"] == 0
     assert model.score(X, y) > 0.9
 
@@ -270,5 +280,67 @@ def test_a_prediction_maps_no_training_bag_again(toy, monkeypatch):
 def test_the_budget_holds_what_comes_after_the_landmarks(monkeypatch):
     X, y, _ = planted(0, 200)
     few, many = (BlendKernel(5.0, repeats, random_state=0).fit(X, y) for repeats in (1.0, 1e4))
-    assert not any(row["note"] for row in few.leaderboard_)
+    assert not any("no time" in row["note"] for row in few.leaderboard_)
     assert any("no time" in row["note"] for row in many.leaderboard_) and many.members_
+
+
+class TestDecisions:
+    """A machine's own decision as a kernel: of bags that it has not seen, and only if it knows anything."""
+
+    def one_instance_decides(self, n=60, seed=0):
+        rng = np.random.default_rng(seed)
+        X, y = [rng.normal(size=(rng.integers(4, 10), 10)) for _ in range(n)], np.arange(n) % 2
+        for i in np.flatnonzero(y):
+            X[i][0, :3] = 1.2 + 0.3 * rng.normal(size=3)
+        return Bags.from_list(X), y
+
+    def test_training_bags_have_decisions_of_machines_without_them(self):
+        X, y = self.one_instance_decides()
+        k = DecisionKernel(DD(max_starts=5, random_state=0), positive=1)
+        K = k.fit_transform(X, y)
+        told = np.empty(len(y))
+        for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
+            told[b] = DD(max_starts=5, random_state=0).fit(X[a], y[a] == 1).decision_function(X[b])
+        z = (told - told.mean()) / told.std()
+        assert_allclose(K, np.outer(z, z), atol=1e-9)
+        new = (k.machine_.decision_function(X) - told.mean()) / told.std()
+        assert_allclose(k.transform(X), np.outer(np.clip(new, z.min(), z.max()), z), atol=1e-9)
+        k.restrict([1, 3])
+        assert k.transform(X).shape == (len(X), 2)
+
+    def test_decisions_that_fall_as_labels_rise_say_nothing(self):
+        class Contrary(DD):
+            def decision_function(self, X):
+                return -super().decision_function(X)
+
+        X, y = self.one_instance_decides()
+        for machine, says_something in ((DD, True), (Contrary, False)):
+            k = DecisionKernel(machine(max_starts=5, random_state=0), positive=1)
+            assert k.fit_transform(X, y).any() == says_something
+
+    @pytest.mark.parametrize("flipped", [False, True])
+    def test_auto_finds_the_instance_that_decides_whichever_class_has_it(self, flipped):
+        X, y = self.one_instance_decides(200)
+        y = 1 - y if flipped else y
+        model = AutoClassifier().fit(X[:120], y[:120])
+        place = "first" if flipped else "second"
+        assert f"point of the {place} class" in [row["part"] for row in model.leaderboard_[:3]]
+        assert model.score(X[120:], y[120:]) > 0.8
+        scores = model.score_instances(X[120:])
+        holds = np.flatnonzero(y[120:] != flipped)
+        first = [np.argmax(-scores[i] if flipped else scores[i]) == 0 for i in holds]
+        assert np.mean(first) > 0.8
+
+    def test_targets_have_points_too(self):
+        X, y = self.one_instance_decides()
+        rng = np.random.default_rng(1)
+        target = y + 0.05 * rng.normal(size=len(y))
+        parts = [row["part"] for row in AutoRegressor().fit(X, target).leaderboard_]
+        assert "target point" in parts
+
+    def test_few_bags_texts_and_many_classes_have_none(self):
+        X, y = self.one_instance_decides()
+        rare = Bags(sparse.csr_matrix(np.where(X.instances > 2.2, X.instances, 0.0)), X.offsets)
+        for bags, labels in ((X[:8], y[:8]), (rare, y), (X, np.arange(60) % 3)):
+            tried = AutoClassifier().fit(bags, labels).leaderboard_
+            assert not any("point" in row["part"] for row in tried)

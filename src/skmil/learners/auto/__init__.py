@@ -5,7 +5,8 @@ user sees.
 """
 
 from skmil.learners.auto.blend import BlendKernel
+from skmil.learners.auto.decision import DecisionKernel
 from skmil.learners.auto.estimator import AutoClassifier, AutoRegressor
 from skmil.learners.auto.parts import EmbeddingKernel
 
-__all__ = ["AutoClassifier", "AutoRegressor", "BlendKernel", "EmbeddingKernel"]
+__all__ = ["AutoClassifier", "AutoRegressor", "BlendKernel", "DecisionKernel", "EmbeddingKernel"]

@@ -18,7 +18,7 @@ from skmil.learners.auto.parts import Part, parts_for, width
 from skmil.learners.base import leave_one_out
 from skmil.preprocessing import BagScaler
 
-POWER = 2.0  # how much more the parts that predict the labels count
+POWER = 3.0  # how much more the parts that predict the labels count
 FLOOR = 0.01  # what a part that predicts nothing has; where none does all count the same
 RIDGES = (0.1, 0.3, 1.0, 3.0)  # penalties of least squares on a kernel of unit variance
 MOST_WEIGHED = 600  # bags that decide about the weights: more would cost their third power
@@ -51,15 +51,17 @@ class BlendKernel(BagKernel):
 
     .. math::
         k = \sum_p \frac{w_p}{v_p} H K_p H, \qquad
-        w_p \propto \left(\max(0, R^2_p) + 0.01\right)^2
+        w_p \propto s_p \left(\max(0, R^2_p) + 0.01\right)^3
 
     with H the centring, :math:`v_p` the mean of the diagonal and :math:`R^2_p` the share of the variance of
     the labels (one column for each class) that ridge regression on this kernel alone explains when
-    each training bag is left out in turn. Without labels all parts count the same.
+    each training bag is left out in turn; :math:`s_p` is 1, and 0.1 for a kernel of one direction. Without
+    labels all parts count the same.
 
-    The parts are set kernels at three widths, isolation kernels at three sizes, the presence of instances
-    in their cells, the graph kernel, boxes that are hit and how often, and kernels on means, extremes,
-    spreads, Fisher vectors and the map of MILES. One that fails, or does not fit into the time, is left out
+    The parts are set and graph kernels at three widths, isolation kernels at three sizes, the presence of
+    instances in their cells, boxes that are hit and how often, kernels on means, extremes, spreads, Fisher
+    vectors and the map of MILES, and, for two classes and for targets, how near an instance comes to a
+    point of large Diverse Density. One that fails, or does not fit into the time, is left out
     and says why in ``leaderboard_``.
 
     Parameters
@@ -144,19 +146,21 @@ class BlendKernel(BagKernel):
         self.scalers_: dict[str, BagScaler] = {}
         self.leaderboard_: list[dict] = []
         self.members_: list[Member] = []
+        self.shares_: list[float] = []  # of the parts that are in the blend
         self.owed_ = 0.0  # seconds that the parts taken so far are expected to need later
         grams, end = [], time.monotonic() + self.time_budget
-        for part in parts_for(bags, int(random_key(self.random_state)) % 2**32):
+        for part in parts_for(bags, y, int(random_key(self.random_state)) % 2**32):
             K = self._try(part, bags, y, end)
             if K is not None:
                 grams.append(K)
+                self.shares_.append(part.share)
         if not grams and any(row["note"].startswith("failed") for row in self.leaderboard_):
             told = "; ".join(f"{row['part']} {row['note']}" for row in self.leaderboard_)
             raise ValueError(f"no part of the blend could be fitted: {told}")
         if not grams:  # nothing tells these bags apart, so that all there is to learn are shares of classes
-            grams = [np.zeros((len(bags), len(bags)))]
+            grams, self.shares_ = [np.zeros((len(bags), len(bags)))], [1.0]
         self.grams_ = grams
-        weights = weigh(grams, y)
+        weights = weigh(grams, y, self.shares_)
         for m, w in zip(self.members_, weights, strict=False):
             m.factor *= w
         self.gram_ = blended(grams, weights)
@@ -185,7 +189,7 @@ class BlendKernel(BagKernel):
             return None
         row["seconds"] = time.monotonic() - start
         if not (np.isfinite(variance) and variance > 1e-12):
-            row["note"] = "left out: all bags look the same to it"
+            row["note"] = "left out: it tells no bags apart"
             return None
         self.owed_ += (self.repeats - 1) * expected
         self.members_.append(Member(part.name, part.scaling, kernel, 1.0 / variance, shift))
@@ -213,10 +217,10 @@ class BlendKernel(BagKernel):
         return sum(m.factor * m.kernel(a[m.scaling], b[m.scaling]) for m in self.members_)
 
 
-def weigh(grams, y) -> np.ndarray:
-    """Weights of centred Gram matrices: a power of what each predicts, or all the same."""
+def weigh(grams, y, shares) -> np.ndarray:
+    """Weights of centred Gram matrices: shares of a power of what each predicts, or of the same."""
     predicts = np.zeros(len(grams)) if y is None else np.array([predicted(K, y) for K in grams])
-    weights = (predicts + FLOOR) ** POWER
+    weights = np.asarray(shares) * (predicts + FLOOR) ** POWER
     return weights / weights.sum()
 
 

@@ -153,8 +153,8 @@ class AutoClassifier(_Auto, BagClassifier):
             if Z is not None:
                 left_out[b] = _table(fit(a, b).decision_function(Z[b]))
                 continue
-            grams = self.kernel_.grams_
-            K = blended(grams, weigh([G[np.ix_(a, a)] for G in grams], codes[a]))
+            grams, shares = self.kernel_.grams_, self.kernel_.shares_
+            K = blended(grams, weigh([G[np.ix_(a, a)] for G in grams], codes[a], shares))
             machine = _machine().fit(K[np.ix_(a, a)], codes[a], sample_weight=w[a])
             left_out[b] = _table(machine.decision_function(K[np.ix_(b, a)]))
         targets = codes[:, None] == ([1] if len(self.classes_) == 2 else np.arange(len(self.classes_)))

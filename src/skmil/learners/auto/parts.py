@@ -24,10 +24,15 @@ from skmil.embeddings import (
 )
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels import BagKernel, GraphKernel, SetKernel
+from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.density import DD, DDRegressor
 
 # Seconds for one unit of work on a slow core; an estimate that is too high leaves a part out, no more.
 PER_PAIR, PER_CELL, PER_VALUE = 1.5e-9, 1.5e-9, 4e-8
+PER_TARGET = 2e-6
 BOXES = 3000
+STARTS, STEPS = 20, 60  # of the search for a point, which need not be the best one
+FEW_BAGS = 12  # up to which nothing can be said about bags left out
 
 
 class EmbeddingKernel(BagKernel):
@@ -147,15 +152,17 @@ class Part:
     kernel : unfitted
     scaling : of the instances, as in ``BagScaler``
     seconds : (bags, instances, numbers in an instance) -> what it costs to fit, roughly
+    share : of the weight that others of the same merit have
     """
 
     name: str
     kernel: BagKernel
     scaling: str
     seconds: Callable[[int, int, int], float]
+    share: float = 1.0
 
 
-def parts_for(bags: Bags, seed: int) -> list[Part]:
+def parts_for(bags: Bags, y, seed: int) -> list[Part]:
     """The parts that suit the bags, cheap ones first."""
     n, N, texts = len(bags), int(bags.offsets[-1]), mostly_zero(bags)
     found = [
@@ -163,6 +170,7 @@ def parts_for(bags: Bags, seed: int) -> list[Part]:
         *_of_cells(seed, texts),
         *_of_vectors(bags.is_sparse, seed),
         *([] if bags.is_sparse else _of_boxes(seed)),
+        *([] if texts else _of_targets(y, seed)),
     ]
     return sorted(found, key=lambda p: p.seconds(n, N, width(bags)))
 
@@ -179,6 +187,11 @@ def _pairs(n: int, N: int, d: int) -> float:
     return PER_PAIR * N**2 * (d + 30)
 
 
+def _graphs(n: int, N: int, d: int) -> float:
+    """The same, and pairs within each bag."""
+    return 2 * _pairs(n, N, d)
+
+
 def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
     """Pairs of instances: what a bag has in common with another, at several widths, or comes near to.
 
@@ -191,10 +204,14 @@ def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
         for w, p in kinds.items()
     ]
     of_graphs = "none" if texts and not sparse else ranges
+    graphs = [
+        Part(f"graph, {w}", GraphKernel(gamma="scale", power=p), of_graphs, _graphs)
+        for w, p in kinds.items()
+    ]
     return [
         *widths,
+        *graphs,
         Part("set kernel, ranges", SetKernel(normalization="cosine"), ranges, _pairs),
-        Part("graph", GraphKernel(gamma="scale"), of_graphs, lambda n, N, d: 2 * _pairs(n, N, d)),
         Part("MILES", EmbeddingKernel(MilesEmbedding()), scaling, _pairs),
     ]
 
@@ -237,6 +254,29 @@ def _of_boxes(seed: int) -> list[Part]:
         )
         for name, kind in (("hit", "and"), ("counts", "min"))
     ]
+
+
+def _of_targets(y, seed: int) -> list[Part]:
+    """Whether an instance is near one point, for either of two classes or as a target demands.
+
+    A kernel of one direction has its whole variance there, where others have some tenth of theirs.
+    """
+    if y is None:
+        return []
+    how = {"max_starts": STARTS, "max_iter": STEPS, "random_state": seed}
+    classes, sizes = np.unique(y, return_counts=True)
+    kernels = {}
+    if np.asarray(y).dtype.kind == "f" and len(y) >= FEW_BAGS:
+        kernels = {"target point": DecisionKernel(DDRegressor(**how))}
+    elif len(classes) == 2 and sizes.min() >= FEW_BAGS // 2:
+        named = zip(("first", "second"), classes, strict=True)
+        kernels = {f"point of the {k} class": DecisionKernel(DD(**how), c.item()) for k, c in named}
+    return [Part(name, k, "standard", _points, share=0.1) for name, k in kernels.items()]
+
+
+def _points(n: int, N: int, d: int) -> float:
+    """Seconds for the steps from all starts."""
+    return PER_TARGET * N * d
 
 
 def _of_vectors(sparse: bool, seed: int) -> list[Part]:
