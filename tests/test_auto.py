@@ -14,9 +14,10 @@ from skmil.cli import main
 from skmil.datasets import make_counts
 from skmil.embeddings import IsolationEmbedding
 from skmil.formats import write_bags
-from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel, DecisionKernel
+from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel
 from skmil.learners.auto import blend, estimator
 from skmil.learners.auto.blend import predicted
+from skmil.learners.auto.decision import DecisionKernel
 from tests.test_explanation import planted
 
 

@@ -35,6 +35,7 @@ from skmil.learners import (
     PositiveClass,
     WideLinearSVC,
 )
+from skmil.learners.auto.decision import DecisionKernel
 from skmil.learners.c45 import C45Partition
 from skmil.preprocessing import BagImputer, ForInstances
 from skmil.registry import REGISTRY
@@ -43,7 +44,12 @@ from tests.catalogue import CLASSIFIERS, EMBEDDINGS, KERNELS, PREPROCESSORS, REG
 
 ON_TABLES = [WideLinearSVC(), C45Partition()]
 BEFORE = [*PREPROCESSORS, BagImputer(), ForInstances(StandardScaler())]
-AROUND = [BlendKernel(), PositiveClass(BagSVC(SetKernel(gamma=0.5)), positive=1), RememberBags()]
+AROUND = [
+    BlendKernel(),
+    DecisionKernel(DD(max_starts=2, random_state=0), positive=1),
+    PositiveClass(BagSVC(SetKernel(gamma=0.5)), positive=1),
+    RememberBags(),
+]
 ALL = KERNELS + EMBEDDINGS + BEFORE + CLASSIFIERS + REGRESSORS + ON_TABLES + AROUND
 # What takes no bags, and something that each takes.
 OF_THINGS = {

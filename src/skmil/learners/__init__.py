@@ -3,7 +3,7 @@
 from skmil._engines.hausdorff import hausdorff
 from skmil.learners.annealing import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
 from skmil.learners.apr import APR
-from skmil.learners.auto import AutoClassifier, AutoRegressor, BlendKernel, DecisionKernel, EmbeddingKernel
+from skmil.learners.auto import AutoClassifier, AutoRegressor, BlendKernel, EmbeddingKernel
 from skmil.learners.base import (
     BagClassifier,
     BagEstimator,
@@ -65,7 +65,6 @@ __all__ = [
     "CitationKNN",
     "CitationKNNRegressor",
     "DDRegressor",
-    "DecisionKernel",
     "EMDDRegressor",
     "EmbeddingKernel",
     "InstanceLabelSVM",

@@ -84,8 +84,8 @@ def share_beside(T: Table, n_new: int, kinds, delta: float, plan):
             counts = inside(found.boxes[s])
             for k, out in sums.items():
                 _beside(counts, found, s.start, k == "min", out)
-        sure = {k: shared.certified(S, *out, 1.0, plan.epsilon, delta) for k, out in sums.items()}
-        return {k: _logs(out[0], S, sure[k], found.log_volume) for k, out in sums.items()}
+        sure = {k: shared.certified(S, a, b, 1.0, plan.epsilon, delta) for k, (a, b) in sums.items()}
+        return {k: _logs(a, S, sure[k], found.log_volume) for k, (a, _) in sums.items()}
 
     parts = map_blocks(work, slices(n_new, ROWS))
     return {k: np.concatenate([p[k] for p in parts]) for k in kinds}, S

@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from skmil._parameters import ANY
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
 from skmil.learners.base import BagEstimator
@@ -35,16 +36,19 @@ class DecisionKernel(BagKernel):
 
     Examples
     --------
-    >>> from skmil.learners import DD, DecisionKernel
+    >>> from skmil.learners import DD
+    >>> from skmil.learners.auto.decision import DecisionKernel
     >>> X = [[[0.0], [v]] for v in (5.0, 1.0, 5.1, 2.0, 4.9, 9.0, 5.0, 7.0, 5.1, 3.0, 4.9, 1.0)]
     >>> K = DecisionKernel(DD(), positive=1).fit_transform(X, [1, 0] * 6)
     >>> bool(K[0, 2] > 0), bool(K[0, 1] < 0)
     (True, True)
     """
 
+    values_: np.ndarray
+
     _parameter_constraints: dict = {
         "estimator": [BagEstimator],
-        "positive": "no_validation",
+        "positive": [str, ANY, "boolean", None],
     }
 
     def __init__(self, estimator, positive=None):
