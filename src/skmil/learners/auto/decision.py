@@ -72,6 +72,8 @@ class DecisionKernel(BagKernel):
 
     def _fit(self, bags, y):
         y = np.asarray(y) if self.positive is None else np.asarray(y) == self.positive
+        if self.positive is not None and not np.any(y):
+            raise ValueError(f"positive is {self.positive!r}, a label that no bag has")
         told, split = np.empty(len(y)), KFold if self.positive is None else StratifiedKFold
         for a, b in split(FOLDS, shuffle=True, random_state=0).split(y, y):
             told[b] = _decisions(clone(self.estimator).fit(bags[a], y[a]), bags[b])
