@@ -291,7 +291,9 @@ def test_auto_beside_the_others_from_results_to_page(tmp_path):
     ]
     shuffled = {"method": "auto", "data": "trec4", "shuffled": True, "scores": [0.5], "outputs": outputs}
     refused = {"method": "DD", "data": "trec4", "refused": "a fold takes longer than 20 s"}
-    page = EXPERIMENTS["auto"].page(table, [*results, shuffled, refused], tmp_path)
+    nested = {"method": "MILES", "data": "trec4", "nested": True, "scores": [0.7, 0.8]}
+    page = EXPERIMENTS["auto"].page(table, [*results, shuffled, refused, nested], tmp_path)
+    assert "| MILES | 1 | 2 | 80.0 | 75.0 | +5.0 |" in page
     assert "| auto | 1.5 | 2 | 80.0 | 90.0 | 70.0 |" in page
     assert "| sival6 | 70.0 | MILES 80.0 | -10.0 |" in page
     assert (tmp_path / "auto-calibration.png").stat().st_size > 1000
