@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 ROOT = Path(__file__).resolve().parents[1]
 KNOWN, PAGE = Path(__file__).with_suffix(".jsonl"), ROOT / "docs" / "growth.md"
@@ -31,9 +32,10 @@ SIZES = {
 MEMORY, ROOM = 24e9, 6e9  # bytes of the machine that the page speaks of, and that a fit may take here
 SEEN = 3e7  # bytes from which a peak says something about the method
 FLAT = 0.7  # exponent of memory up to which it does not tell where it ends
-SECONDS, LONG = 10.0, 900.0  # that a fit may take, and one of ten thousand bags
+SECONDS, LONG = 10.0, 1800.0  # that a fit may take, and one of ten thousand bags
 TEN_THOUSAND = {**MIDDLE, "bags": 10_000, "long": True}
 OVER = 77  # exit code of a process whose seconds are over
+LETTER = 0.024  # height of a name, as a share of the picture
 REPEATS = 5  # bags predicted, of which the fastest counts
 
 
@@ -306,15 +308,43 @@ def draw(names: list[str]) -> None:
     rcParams["svg.hashsalt"] = "growth"  # the same picture from the same points
     rows = known()
     for axis in SIZES:
-        figure = Figure(figsize=(7, 5), layout="constrained")
+        figure = Figure(figsize=(8, 7), layout="constrained")
         plot = figure.subplots()
+        ends = []
         for name in names:
             sizes, fit, *_ = series(rows, name, axis)
             if len(sizes) > 1:
-                plot.loglog(sizes, fit, marker=".", linewidth=0.8)
-                plot.annotate(name, (sizes[-1], fit[-1]), fontsize=6)
+                (line,) = plot.loglog(sizes, fit, marker=".", linewidth=0.8)
+                ends.append((fit[-1], sizes[-1], name, line.get_color()))
         plot.set(xlabel=axis, ylabel="seconds to fit")
+        _name(plot, sorted(ends), 1.6 * max(size for _, size, *_ in ends))
         figure.savefig(PAGE.parent / "images" / f"growth_{axis}.svg", metadata={"Date": None})
+
+
+def _name(plot, ends: list[tuple], column: float) -> None:
+    """Names in a column beside the lines, in the order of their ends, each with a thread to its own."""
+    low, high = np.log10(plot.get_ylim())
+    places = spread([np.log10(seconds) for seconds, *_ in ends], low, high)
+    for (seconds, size, name, color), place in zip(ends, places, strict=True):
+        plot.annotate(
+            name,
+            (size, seconds),
+            (column, 10**place),
+            fontsize=6,
+            color=color,
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.3, "color": color, "relpos": (0, 0.5)},
+        )
+
+
+def spread(wanted: list[float], low: float, high: float) -> np.ndarray:
+    """Places near those wanted, which rise, with room for a name between any two."""
+    gap = (high - low) * min(LETTER, 1 / max(1, len(wanted) - 1))
+    steps = np.arange(len(wanted))
+    # Less the gaps below it, a place may be that of the one before, but not lower.
+    free = isotonic_regression(np.array(wanted) - gap * steps).x
+    return np.clip(free, low, high - gap * (len(wanted) - 1)) + gap * steps
 
 
 def main() -> None:

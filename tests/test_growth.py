@@ -47,3 +47,12 @@ def test_a_point_is_a_fit_its_peak_and_one_bag(growth):
     assert found["fit"] >= 0 and found["peak"] >= 0 and 0 < found["one"] < 10
     found = growth.measure(skmil.method("GMIL-2"), *growth.made(20, 3, 60))
     assert found["failed"].startswith("refused: ")
+
+
+def test_names_keep_their_order_and_a_distance(growth):
+    places = growth.spread([0.0, 0.0, 0.1, 5.0, 5.0, 9.9], 0.0, 10.0)
+    assert (np.diff(places) >= 10 * growth.LETTER - 1e-9).all()
+    assert places[0] >= 0 and places[-1] <= 10
+    assert np.abs(places - [0.0, 0.0, 0.1, 5.0, 5.0, 9.9]).max() < 0.6
+    many = growth.spread(np.zeros(200), 0.0, 1.0)
+    assert many[0] == 0 and many[-1] == pytest.approx(1.0)
