@@ -25,9 +25,9 @@ def _counts(kind: str, empirical: bool = False, unlabeled=None):
     return BagSVC(kernel, C=1e10, max_iter=10_000_000)
 
 
-def _subset(kind: str, bounded: int):
+def _subset(kind: str):
     """A linear machine on 3000 boxes around instances, small and bounded in a few features."""
-    boxes = BoxEmbedding(kind, 3000, around="instances", max_side=0.5, max_features=bounded, random_state=0)
+    boxes = BoxEmbedding(kind, 3000, around="instances", max_side=0.5, max_features=4, random_state=0)
     return BagPipeline([("boxes", boxes), ("svm", WideLinearSVC(C=1000.0))])
 
 
@@ -60,14 +60,14 @@ BOX_METHODS = [
         "k_and subset",
         "Tao et al. 2008, section 8.3",
         "enough small regions are hit, or missed, by some instance",
-        partial(_subset, "and", 2),
+        partial(_subset, "and"),
         grid={**_SUBSET_GRID, "svm__C": [1.0, 1000.0]},
     ),
     Method(
         "k_min subset",
         "Tao et al. 2008, section 8.3",
         "enough small regions hold the right number of instances",
-        partial(_subset, "min", 4),
+        partial(_subset, "min"),
         grid={**_SUBSET_GRID, "svm__C": [1.0, 1000.0]},
     ),
     Method(
@@ -81,7 +81,7 @@ BOX_METHODS = [
         "Winnow",
         "Scott et al. 2005; Tao et al. 2008",
         _REGIONS,
-        lambda: BoxWinnow(max_side=1.0, max_features=2, random_state=0),
+        lambda: BoxWinnow(random_state=0),
         grid={"max_side": [0.25, 0.5, 1.0], "max_features": [2, 4, None]},
     ),
     Method(

@@ -150,7 +150,7 @@ REGISTRY: dict[str, Method] = {
             "CCE",
             "Zhou and Zhang 2007",
             "the clusters that the instances of a bag visit decide",
-            lambda: scaled(cce=CCE(estimator=SVC(kernel="linear", C=10.0), random_state=0)),
+            lambda: scaled(cce=CCE(estimator=SVC(kernel="linear"), random_state=0)),
             grid={"scale__method": _SCALES, "cce__estimator__C": [0.1, 1.0, 10.0]},
         ),
         Method(
