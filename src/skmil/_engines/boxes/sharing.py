@@ -47,27 +47,20 @@ _lock = Lock()
 
 
 def share_boxes(T: Table, kinds, delta: float, plan):
-    """Log counts of all pairs of bags from shared boxes, NaN where the promise is not kept; boxes drawn.
-
-    The number of boxes doubles until one more doubling would cost more than it settles.
-    """
+    """Log counts of all pairs of bags from shared boxes, NaN where the promise is not kept; boxes drawn."""
     M, n = shared.masks(T), len(T.offsets) - 1
-    sums = {k: [np.zeros((n, n)), np.zeros((n, n))] for k in kinds}
-    log_u, S, step, settled = shared.log_volume(T), 0, STEP, -1.0
-    while S < MOST_BOXES:
-        for start in range(S, S + step, STEP):
-            _add_boxes(T, M, start, STEP, plan.seed, sums)
-        S += step
-        # Two different bags in a box make two points, so the weights of their samples are at most 1/2.
-        sure = {k: shared.certified(S, a, b, 0.5, plan.epsilon, delta) for k, (a, b) in sums.items()}
-        share = _share(sure)
-        if share > SETTLED or (S > SOME and share - settled < GAIN):
-            break
-        settled, step = share, S
+    sums = _zeros(kinds, n)
+    # Two different bags in a box make two points, so the weights of their samples are at most 1/2.
+    S, sure = _grow(
+        lambda start: _draw(T, M, start, plan.seed, lambda boxes, counts, weights: None, sums, slice(None)),
+        lambda S: {k: shared.certified(S, a, b, 0.5, plan.epsilon, delta) for k, (a, b) in sums.items()},
+        SETTLED,
+    )
     if "and" in sums:
         # h + h' - h h' says that a box holds either bag; it may be one point, so the weights reach 1.
         a, b = (np.add.outer(m.diagonal(), m.diagonal()) - m for m in sums["and"])
         sums["or"], sure["or"] = [a, b], shared.certified(S, a, b, 1.0, plan.epsilon, delta)
+    log_u = shared.log_volume(T)
     return {k: _logs(first, S, sure[k], log_u) for k, (first, _) in sums.items()}, S
 
 
@@ -106,63 +99,66 @@ def standing(T: Table, kinds, delta: float, plan) -> Standing:
 def _standing(T: Table, kinds, delta: float, plan) -> Standing:
     M, n = shared.masks(T), len(T.offsets) - 1
     few = np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(int))
-    sums = {k: [np.zeros((len(few), len(few)))] * 2 for k in kinds}
-    parts: list[tuple] = []
-    S, step, size, settled = 0, STEP, 0, -1.0
-    while S < MOST_BOXES and size < HELD:
-        for start in range(S, S + step, STEP):
-            parts += _drawn(T, M, few, start, plan.seed, sums)
-        S += step
-        size = sum(a.nbytes for part in parts for a in part)
-        sure = {k: shared.certified(S, a, b, 1.0, plan.epsilon, delta) for k, (a, b) in sums.items()}
-        share = _share(sure)
-        if share > ROUGHLY or (S > SOME and share - settled < GAIN):
-            break
-        settled, step = share, S
+    sums, parts = _zeros(kinds, len(few)), list[tuple]()
+    _grow(
+        lambda start: parts.extend(_draw(T, M, start, plan.seed, _held, sums, few)),
+        lambda S: {k: shared.certified(S, a, b, 1.0, plan.epsilon, delta) for k, (a, b) in sums.items()},
+        ROUGHLY,
+        lambda: sum(a.nbytes for part in parts for a in part) >= HELD,
+    )
     boxes, weights, sizes, bags, points = (np.concatenate(a) for a in zip(*parts, strict=True))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     return Standing(boxes, weights, starts, bags, points, shared.log_volume(T))
 
 
-def _drawn(T, M, few, start, seed, sums) -> list[tuple]:
-    """Boxes from ``start`` on with what they hold; ``sums`` learn what these tell about a few bags."""
+def _held(boxes, counts, weights) -> tuple:
+    """Boxes with the bags that have points in them, and how many."""
+    bags = np.nonzero(counts)[1].astype(np.int32)
+    return boxes, weights, np.count_nonzero(counts, axis=1), bags, counts[counts > 0]
+
+
+def _zeros(kinds, n: int) -> dict[str, list[np.ndarray]]:
+    return {k: [np.zeros((n, n)), np.zeros((n, n))] for k in kinds}
+
+
+def _grow(add, judge, enough: float, full=lambda: False):
+    """Add boxes until ``enough`` pairs are certain, or one more doubling would cost more than it settles.
+
+    Their number, and which pairs are certain.
+    """
+    S, step, settled = 0, STEP, -1.0
+    while S < MOST_BOXES and not full():
+        for start in range(S, S + step, STEP):
+            add(start)
+        S += step
+        sure = judge(S)
+        share = float(np.mean([s[np.triu_indices(len(s), 1)].mean() for s in sure.values()]))
+        if share > enough or (S > SOME and share - settled < GAIN):
+            break
+        settled, step = share, S
+    return S, sure
+
+
+def _draw(T, M, start, seed, keep, sums, seen) -> list:
+    """What ``keep`` keeps of boxes from ``start`` on; ``sums`` learn what these tell of the bags seen."""
     boxes = shared.draw_boxes(T, STEP, seed, start)
 
     def work(s):
         counts = shared.inside(T, M, boxes[s])
-        weights, (_, bags) = 1.0 / counts.sum(axis=1), np.nonzero(counts)
-        held = np.count_nonzero(counts, axis=1), bags.astype(np.int32), counts[counts > 0]
-        part = np.ascontiguousarray(counts[:, few])
-        return (boxes[s], weights, *held), [_summed(k, part, weights) for k in sums]
+        weights = 1.0 / counts.sum(axis=1)
+        told = [_summed(k, np.ascontiguousarray(counts[:, seen]), weights) for k in sums]
+        return keep(boxes[s], counts, weights), told
 
     done = map_blocks(work, slices(STEP, shared.BLOCK))
     for _, told in done:
-        for k, new in zip(sums, told, strict=True):
-            sums[k] = [a + b for a, b in zip(sums[k], new, strict=True)]
-    return [part for part, _ in done]
-
-
-def _add_boxes(T, M, start, n, seed, sums) -> None:
-    boxes = shared.draw_boxes(T, n, seed, start)
-
-    def work(s):
-        counts = shared.inside(T, M, boxes[s])
-        weights = 1.0 / counts.sum(axis=1)
-        return [_summed(k, counts, weights) for k in sums]
-
-    for parts in map_blocks(work, slices(n, shared.BLOCK)):
-        for k, (a, b) in zip(sums, parts, strict=True):
-            sums[k][0] += a
-            sums[k][1] += b
+        for total, new in zip(sums.values(), told, strict=True):
+            total[0] += new[0]
+            total[1] += new[1]
+    return [kept for kept, _ in done]
 
 
 def _summed(kind, counts, weights):
     return (shared.min_sums if kind == "min" else shared.and_sums)(counts, weights)
-
-
-def _share(sure) -> float:
-    """Share of the pairs of different bags that are certain."""
-    return float(np.mean([s[np.triu_indices(len(s), 1)].mean() for s in sure.values()]))
 
 
 def _logs(first, S, sure, log_volume) -> np.ndarray:
