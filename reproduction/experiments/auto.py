@@ -68,11 +68,11 @@ def tasks(table, data):
     late = table.settings["late"]
     ordered = sorted(names, key=lambda m: late.index(m) if m in late else -1)
     cells = [{"method": m, "data": d} for m in ordered for d in data if _task(d) in find(m).tasks]
-    shuffled, nested = table.settings["shuffled"], table.settings["nested"]
+    shuffled, nested, searched = (table.settings[k] for k in ("shuffled", "nested", "searched"))
     return [
         *cells,
         *[{"method": "auto", "data": d, "shuffled": True} for d in data if d in shuffled],
-        *[{"method": m, "data": d, "nested": True} for m in nested for d in data if d.startswith("news_")],
+        *[{"method": m, "data": d, "nested": True} for m in nested for d in data if d in searched],
     ]
 
 

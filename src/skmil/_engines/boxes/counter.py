@@ -8,7 +8,7 @@ from skmil._engines.boxes.corners import FEW, corner_lists
 from skmil._engines.boxes.coverage import count_coverage
 from skmil._engines.boxes.exact import exact_log, exact_own, is_few
 from skmil._engines.boxes.pairwise import AND, MIN, OR, count_entries, log_sum
-from skmil._engines.boxes.sharing import share_beside, share_boxes
+from skmil._engines.boxes.sharing import Recent, share_beside, share_boxes, share_either
 from skmil._engines.boxes.space import Table
 from skmil._threads import map_blocks, slices
 
@@ -131,6 +131,9 @@ def _halves(s: slice) -> tuple[slice, slice]:
     return slice(s.start, middle), slice(middle, s.stop)
 
 
+_recent = Recent()  # log |B(P)| of standing bags
+
+
 class Counter:
     """Log counts of pairs of bags of one table, by whatever keeps the promise at the least cost."""
 
@@ -150,26 +153,41 @@ class Counter:
             return
         if self.plan.method == "exact" and "and" in base:
             self._refuse_hopeless(n_rows, symmetric)
-        if "or" in kinds or "and/or" in kinds or (symmetric and "and" in base):
-            self.prepare_own(kinds)
+        if has_or(kinds) or (symmetric and "and" in base):
+            self.prepare_own(kinds, 0 if symmetric else n_rows)
         if self._sharing_pays(base, n_rows, symmetric):
             delta, self.shift = self._delta(kinds), 0 if symmetric else n_rows
             if symmetric:
                 self.shared, boxes = share_boxes(self.T, base, delta, self.plan)
             else:
                 self.shared, boxes = share_beside(self.T, n_rows, base, delta, self.plan)
+                if has_or(kinds):
+                    boxes += self._share_either(n_rows)
             self.report.boxes += boxes
 
-    def prepare_own(self, kinds) -> None:
-        """Find log |B(P)| of all bags."""
+    def _share_either(self, n_rows: int) -> int:
+        """Find k_or of new bags and standing ones that are near; boxes drawn for it."""
+        both = np.logaddexp.outer(self.own[:n_rows], self.own[n_rows:])
+        near = self.shared["and"] > both + np.log(far_apart(self.plan.epsilon))
+        near &= self.T.key[:n_rows, None] != self.T.key[n_rows:]
+        found = share_either(self.T, self.own[n_rows:], near, self.plan.delta / 4, self.plan)
+        self.shared["or"], boxes = found
+        return boxes
+
+    def prepare_own(self, kinds, standing: int = 0) -> None:
+        """Find log |B(P)| of all bags; those of the last ones, from ``standing`` on, are remembered."""
         if self.plan.method in LITERAL:
             return
         self._set_promise(kinds)
-        missing = np.flatnonzero(np.isnan(self.own))
-        parts = [missing[s] for s in slices(len(missing), 16)]
-        for bags, (values, report) in zip(parts, map_blocks(self._alone, parts), strict=True):
-            self.own[bags] = values
+        new, staying = np.split(np.arange(len(self.sizes)), [standing])
+        key = self.T.key[standing:].tobytes(), self.T.z.shape[1], self.promise, self.plan
+        parts = self._each_alone(new) + _recent.get(key, lambda: self._each_alone(staying))
+        self.own = np.concatenate([values for values, _ in parts])
+        for _, report in parts:
             self.report.merge(report)
+
+    def _each_alone(self, bags: np.ndarray) -> list:
+        return map_blocks(lambda s: self._alone(bags[s]), slices(len(bags), 16))
 
     def seconds(self, first, second) -> np.ndarray:
         """How long the sums over corners of pairs of bags take, about."""
@@ -212,7 +230,7 @@ class Counter:
             return self._literal(first, second, kinds, report), report
         self._set_promise(kinds)
         out = self._base(first, second, base_kinds(kinds), self._delta(kinds), report)
-        if "or" in kinds or "and/or" in kinds:
+        if has_or(kinds):
             out["or"] = self._or(first, second, out["and"], report)
             out["and/or"] = np.minimum(0.0, out["and"] - out["or"])
         return {k: out[k] for k in kinds}, report
@@ -232,14 +250,12 @@ class Counter:
 
     def _set_promise(self, kinds) -> None:
         """How well |B(P)| must be known: better where k_or is made of it."""
-        parts = {"or", "and/or"} & set(kinds)
-        self.promise = (
-            (self.plan.epsilon / 2, self.plan.delta / 4) if parts else (self.plan.epsilon, self.plan.delta)
-        )
+        epsilon, delta = self.plan.epsilon, self.plan.delta
+        self.promise = (epsilon / 2, delta / 4) if has_or(kinds) else (epsilon, delta)
 
     def _delta(self, kinds) -> float:
         """The share of delta that k_and may spend: all of it, or half where k_or takes the rest."""
-        return self.plan.delta / (2 if {"or", "and/or"} & set(kinds) else 1)
+        return self.plan.delta / (2 if has_or(kinds) else 1)
 
     def _base(self, first, second, kinds, delta, report) -> dict[str, np.ndarray]:
         """k_and and k_min: closed forms, exact counts, shared boxes, samples."""
@@ -358,6 +374,11 @@ def far_apart(epsilon: float) -> float:
     worst way, an estimated ratio t means k_and (1 - epsilon) <= t (1 + epsilon / 2) (k_or + k_and).
     """
     return (1.0 - epsilon) / (4.0 * (1.0 + epsilon / 2.0))
+
+
+def has_or(kinds) -> bool:
+    """Whether k_or is among the counts or in one of them."""
+    return "or" in kinds or "and/or" in kinds
 
 
 def base_kinds(kinds) -> list[str]:

@@ -7,6 +7,11 @@ new bag only asks which of them hold it. Its own points are not in D, so that a 
 
 How many boxes there are is decided by the standing bags alone: the bits of an entry depend on no other new
 bag.
+
+A box that holds either bag may hold the new one alone, so k_or also takes boxes around the new bag P: those
+that miss Q are what P adds to |B(Q)|,
+
+    k_or(P, Q) = |B(Q)| + |U_P| E[ 1[Q_b empty] / |P_b| ].
 """
 
 from collections import OrderedDict, namedtuple
@@ -29,10 +34,8 @@ LOOKED_AT = 64  # standing bags whose pairs say how many boxes are enough
 HELD = 2**28  # bytes of boxes around standing bags, and of what they hold
 KEPT = 2  # sets of standing bags whose boxes are remembered
 ROWS = 64  # new bags asked about together
-FEW, FIRST = (
-    1024,
-    24,
-)  # points up to which boxes are asked point by point, and coordinates asked of all boxes
+FEW = 1024  # points up to which boxes are asked point by point
+FIRST = 24  # coordinates that all boxes are asked about
 
 Standing = namedtuple("Standing", ["boxes", "weights", "starts", "bags", "points", "log_volume"])
 Standing.__doc__ = """Boxes around standing bags.
@@ -42,8 +45,27 @@ weights : (S,) one over the points of standing bags that a box holds
 starts, bags, points : box s holds points[e] points of bag bags[e], for e from starts[s] to starts[s + 1]
 log_volume : log of the sum of |B(p)| over the points of all standing bags
 """
-_recent: "OrderedDict[tuple, Standing]" = OrderedDict()
-_lock = Lock()
+
+
+class Recent:
+    """What was made for the keys that were asked about last."""
+
+    def __init__(self):
+        self._made: OrderedDict[tuple, object] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: tuple, make):
+        """What ``make`` gives, called once for a key that stays among the last."""
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            self._made.move_to_end(key)
+            while len(self._made) > KEPT:
+                self._made.popitem(last=False)
+            return self._made[key]
+
+
+_recent = Recent()
 
 
 def share_boxes(T: Table, kinds, delta: float, plan):
@@ -71,8 +93,7 @@ def share_beside(T: Table, n_new: int, kinds, delta: float, plan):
 
     def work(rows):
         A = _part(T, rows.start, rows.stop)
-        inside = _few(A) if len(A.z) <= FEW else partial(shared.inside, A, shared.masks(A))
-        sums = {k: np.zeros((2, len(A.key), n)) for k in kinds}
+        inside, sums = _asked(A), {k: np.zeros((2, len(A.key), n)) for k in kinds}
         for s in slices(S, shared.BLOCK):
             counts = inside(found.boxes[s])
             for k, out in sums.items():
@@ -84,16 +105,45 @@ def share_beside(T: Table, n_new: int, kinds, delta: float, plan):
     return {k: np.concatenate([p[k] for p in parts]) for k in kinds}, S
 
 
+def share_either(T: Table, log_own, near, delta: float, plan):
+    r"""Log k_or of new bags, the first, with those others that are ``near``, NaN elsewhere; boxes drawn.
+
+    ``near`` has a row for each new bag. ``log_own``, log \|B(Q)\| of the others, is known to epsilon / 2;
+    its error and that of the boxes, epsilon' of the sum, add up to epsilon where
+    epsilon' (1 + epsilon / 2) = epsilon / 2. An entry is done as soon as it is certain, whatever the others
+    need.
+    """
+    epsilon = (plan.epsilon / 2) / (1 + plan.epsilon / 2)
+    others = _part(T, len(near), len(T.key))
+    out = np.full(near.shape, np.nan)
+    if not near.any():
+        return out, 0
+    M = shared.masks(others)
+
+    def work(i):
+        A, near_by = _part(T, i, i + 1), np.flatnonzero(near[i])
+        log_u, inside = shared.log_volume(A), _asked(A)
+        own, sums, S = np.exp(log_own[near_by] - log_u), np.zeros((2, len(near_by))), 0
+        values = np.full(len(near_by), np.nan)
+        while np.isnan(values).any() and S < SOME:
+            boxes = shared.draw_boxes(A, shared.BLOCK, plan.seed, S)
+            missed = shared.inside(others, M, boxes)[:, near_by] == 0
+            w = 1.0 / inside(boxes)[:, 0]
+            sums += np.stack([w, w**2]) @ missed
+            S += shared.BLOCK
+            first, second = sums[0] + S * own, sums[1] + 2 * own * sums[0] + S * own**2
+            new = np.isnan(values) & shared.certified(S, first, second, 1 + own, epsilon, delta)
+            values[new] = np.log(first[new] / S) + log_u
+        out[i, near_by] = values
+        return S
+
+    return out, sum(map_blocks(work, range(len(near))))
+
+
 def standing(T: Table, kinds, delta: float, plan) -> Standing:
     """The boxes around the bags of a table, drawn once for the bags that were asked about last."""
     key = (T.key.tobytes(), T.z.shape, tuple(kinds), delta, plan)
-    with _lock:
-        found = _recent.get(key) or _standing(T, kinds, delta, plan)
-        _recent[key] = found
-        _recent.move_to_end(key)
-        while len(_recent) > KEPT:
-            _recent.popitem(last=False)
-    return found
+    return _recent.get(key, lambda: _standing(T, kinds, delta, plan))
 
 
 def _standing(T: Table, kinds, delta: float, plan) -> Standing:
@@ -172,8 +222,10 @@ def _part(T: Table, start: int, stop: int) -> Table:
     return Table(T.z[a:b], T.logz[a:b], T.volume[a:b], T.offsets[start : stop + 1] - a, T.key[start:stop])
 
 
-def _few(A: Table):
-    """``shared.inside`` for few points and boxes that bound every feature."""
+def _asked(A: Table):
+    """``shared.inside`` of these bags, for boxes that bound every feature."""
+    if len(A.z) > FEW:
+        return partial(shared.inside, A, shared.masks(A))
     return lambda boxes: _inside(A.z, A.offsets, boxes, np.ascontiguousarray(boxes[:, :FIRST].T))
 
 
