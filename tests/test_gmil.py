@@ -212,6 +212,26 @@ class TestWinnow:
         if n_features < 20:
             group_boxes(centers, np.full(n_features, 100), cuts)  # which fits
 
+    def test_constant_features_lead_to_no_other_groups(self):
+        centers = np.random.default_rng(0).integers(0, 100, size=(12, 3)).astype(float)
+        wide = np.hstack([centers, np.full((12, 500), 7.0)])
+        few, many = (
+            group_boxes(c, np.full(c.shape[1], 100), [np.unique(v) for v in c.T]) for c in (centers, wide)
+        )
+        assert np.array_equal(few[0], many[0][:, :3]) and np.array_equal(few[1], many[1][:, :3])
+        assert (many[0][:, 3:] == 0).all() and (many[1][:, 3:] == 100).all()
+        assert np.allclose(many[2] - few[2], 500 * np.log(8 * 94))
+
+    def test_corners_that_would_not_fit_are_refused_by_a_count(self, monkeypatch):
+        centers = np.random.default_rng(0).integers(0, 100, size=(12, 3)).astype(float)
+        grid = np.full(3, 100), [np.unique(v) for v in centers.T]
+        n = len(group_boxes(centers, *grid)[2])
+        monkeypatch.setattr(groups, "CORNERS", 3 * n)
+        assert len(group_boxes(centers, *grid)[2]) == n
+        monkeypatch.setattr(groups, "CORNERS", 3 * n - 1)
+        with pytest.raises(ValueError, match="12 representatives in 3 dimensions make up to"):
+            group_boxes(centers, *grid)
+
     def test_merging_keeps_predictions_on_training_bags(self):
         made = make_gmil(60, random_state=0)
         cuts = {"n_cuts": 60, "n_clusters": 12, "random_state": 0}

@@ -116,8 +116,8 @@ class GMIL1(BinaryBagClassifier):
         bags = bags.to_dense()
         self.grid_ = (default_grid(bags) if isinstance(self.grid, str) else clone(self.grid)).fit(bags)
         points = self.grid_.transform(bags).instances
-        n_points = len(np.unique(points, axis=0))
-        clusters = KMeans(min(self.n_clusters, n_points), n_init=1, random_state=self.random_state)
+        n_clusters = _distinct_up_to(self.n_clusters, points)
+        clusters = KMeans(n_clusters, n_init=1, random_state=self.random_state)
         clusters.fit(points, sample_weight=np.repeat(w, bags.sizes))
         centers = np.unique(np.rint(clusters.cluster_centers_), axis=0)
         self.lower_, self.upper_, size = group_boxes(centers, self.grid_.s_, self._cuts(centers))
@@ -262,6 +262,16 @@ class GMIL2(GMIL1):
         self.size_ = np.bincount(group.ravel(), self.size_[order])
         self.lower_, self.upper_ = self.lower_[order][first], self.upper_[order][first]
         return active[:, order][:, first]
+
+
+def _distinct_up_to(most: int, points: np.ndarray) -> int:
+    """The number of different points, no further than ``most``."""
+    seen = set()
+    for point in points:
+        seen.add((point + 0.0).tobytes())  # -0.0 is 0.0
+        if len(seen) == most:
+            break
+    return len(seen)
 
 
 def _packed(table: np.ndarray) -> np.ndarray:

@@ -7,6 +7,8 @@ import numpy as np
 from skmil._jit import njit
 
 LIMIT = 20_000_000  # entries of one step of grouping: half a gigabyte
+CORNERS = 100_000_000  # features of all groups: one gigabyte and a half of lower and upper corners
+COUNTS = 2**12, 2**18, LIMIT  # groups of a step that are followed, one count after the other
 DRAWN, BOUNDED = 2**14, (10, 8, 6, 4)  # boxes drawn to see if groups are too many, features they bound
 COUNTED = 2**20  # boxes drawn to count their groups
 ADDRESSED = 22  # centers up to which all sets of them are the places of a table: 100 MB
@@ -23,18 +25,24 @@ def group_boxes(centers: np.ndarray, s: np.ndarray, cuts: list[np.ndarray]):
     intervals = [_intervals(c, int(t), v) for c, t, v in zip(centers.T, s, cuts, strict=True)]
     _refuse_hopeless(len(centers), [which for which, *_ in intervals])
     inside = np.array([(1 << len(centers)) - 1])
-    size, length = np.zeros(1), np.zeros(1)
-    lower, upper = np.zeros((1, 0)), np.zeros((1, 0))
-    for k, (which, ways, low, high) in enumerate(intervals):
-        if len(inside) * len(which) > LIMIT:
-            _refuse(len(centers), len(inside), [i[0] for i in intervals], k)
+    size, length, steps = np.zeros(1), np.zeros(1), []
+    for which, ways, low, high in intervals:
         addressed = _is_addressed(len(inside) * len(which), len(centers))
         merge = _merged_in_place if addressed else _merged_sorted
         parts = inside, size, length, which, np.log(ways), np.log(high - low + 1), len(centers)
         inside, size, length, old, new = merge(*parts)
-        lower = np.column_stack([lower[old], low[new]])
-        upper = np.column_stack([upper[old], high[new]])
-    return lower, upper, size
+        steps.append((old.astype(np.int32), new.astype(np.int32)))
+    return *_corners(intervals, steps, len(inside)), size
+
+
+def _corners(intervals: list, steps: list, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of the groups of the last step, each followed back to the first."""
+    lower, upper = np.empty((n, len(steps))), np.empty((n, len(steps)))
+    at = np.arange(n)
+    for k in reversed(range(len(steps))):
+        (_, _, low, high), (old, new) = intervals[k], steps[k]
+        lower[:, k], upper[:, k], at = low[new[at]], high[new[at]], old[at]
+    return lower, upper
 
 
 def _merged_sorted(inside, size, length, which, ways, longer, m):
@@ -63,21 +71,24 @@ def _refuse_hopeless(m: int, masks: list[np.ndarray]) -> None:
     """Refuse what will not fit before the work: groups are counted by a part of them, then by all.
 
     The groups that some of the groups of a step lead to are at least as many in the next, so a count by a
-    part refuses nothing that fits.
+    part refuses nothing that fits. Features with one interval lead to no other groups.
     """
+    d, masks = len(masks), [which for which in masks if len(which) > 1]
     if _look_hopeless(m, masks):
-        _refuse(m, 1, masks, 0)
-    for most in (2**15, 2**18, LIMIT):
+        _refuse(m, d, 1, masks)
+    for most in COUNTS:
         inside, largest = np.array([(1 << m) - 1]), 1
         for k, which in enumerate(masks):
-            if len(inside) * len(which) > LIMIT:
-                _refuse(m, len(inside), masks, k)
+            if len(inside) * len(which) > LIMIT or len(inside) * d > CORNERS:
+                _refuse(m, d, len(inside), masks[k:])
             largest = max(largest, len(inside))
-            inside = _distinct(inside[:: -(-len(inside) // most), None] & which, m)
+            inside = _distinct(inside[:: -(-len(inside) // most)], which, m)
+        if len(inside) * d > CORNERS:
+            _refuse(m, d, len(inside), [])
         if largest <= most:  # these were all
             break
-        if most == 2**15 and _seen_hopeless(m, masks):
-            _refuse(m, 1, masks, 0)
+        if most == COUNTS[0] and _seen_hopeless(m, masks):
+            _refuse(m, d, 1, masks)
 
 
 def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
@@ -86,7 +97,7 @@ def _look_hopeless(m: int, masks: list[np.ndarray]) -> bool:
     In G groups n boxes make n (n - 1) / 2G pairs or more in the mean, equal shares making the fewest. Some
     hundreds are expected where the groups just fit, and half of them never happen by chance.
     """
-    if len(masks) == 1:
+    if len(masks) < 2:
         return False
     rng, most = np.random.default_rng(0), LIMIT / len(masks[-1])
 
@@ -119,20 +130,17 @@ def _seen_hopeless(m: int, masks: list[np.ndarray]) -> bool:
         inside = np.full(COUNTED, (1 << m) - 1)
         for _ in range(bounded):
             inside &= table[rng.integers(len(table), size=COUNTED, dtype=np.uint32)]
-        seen = _distinct(np.append(seen, inside), m)
+        seen = _distinct(np.append(seen, inside), np.array([(1 << m) - 1]), m)
         if len(seen) * len(masks[step]) > LIMIT:
             return True
     return False
 
 
-def _distinct(inside: np.ndarray, m: int) -> np.ndarray:
-    """The groups with a center, each once, in order."""
-    if _is_addressed(inside.size, m):
-        found = np.zeros(1 << m, dtype=bool)
-        found[inside] = True
-        found[0] = False
-        return np.flatnonzero(found)
-    ordered = np.sort(inside, axis=None)  # NumPy sorts such numbers much faster than it hashes them
+def _distinct(inside: np.ndarray, which: np.ndarray, m: int) -> np.ndarray:
+    """The groups with a center that intervals cut groups into, each once, in order."""
+    if _is_addressed(len(inside) * len(which), m):
+        return np.flatnonzero(_marked(inside, which, m))
+    ordered = np.sort(inside[:, None] & which, axis=None)  # much faster in NumPy than hashing such numbers
     ordered = ordered[np.searchsorted(ordered, 1) :]
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
@@ -148,10 +156,10 @@ def _long_sides(m: int, masks: list[np.ndarray], bounded: int) -> list[np.ndarra
     return [w[n * bounded <= 1.5 * m] for w, n in zip(masks, dropped, strict=True)]
 
 
-def _refuse(m: int, groups: int, intervals: list, k: int) -> None:
-    powers = np.log2(groups) + np.log2([len(which) for which in intervals[k:]]).sum()
+def _refuse(m: int, d: int, groups: int, masks: list[np.ndarray]) -> None:
+    powers = np.log2(groups) + np.log2([len(which) for which in masks]).sum()
     raise ValueError(
-        f"{m} representatives in {len(intervals)} dimensions make up to {2.0 ** min(m, powers):.1e} "
+        f"{m} representatives in {d} dimensions make up to {2.0 ** min(m, powers):.1e} "
         "groups of boxes, too many to hold; lower n_clusters (for GMIL-2 also n_cuts), or use a BoxKernel"
     )
 
@@ -159,15 +167,11 @@ def _refuse(m: int, groups: int, intervals: list, k: int) -> None:
 def _intervals(column: np.ndarray, s: int, values: np.ndarray):
     """Intervals of {0..s} by the run of ``values`` they contain: centers inside, number, widest one."""
     edges = np.concatenate([[-1], values, [s + 1]])
-    which, ways, low, high = [], [], [], []
-    for i in range(1, len(values) + 1):
-        for j in range(i, len(values) + 1):
-            low.append(edges[i - 1] + 1)
-            high.append(edges[j + 1] - 1)
-            ways.append((edges[i] - edges[i - 1]) * (edges[j + 1] - edges[j]))
-            held = (column >= low[-1]) & (column <= high[-1])
-            which.append(sum(1 << int(r) for r in np.flatnonzero(held)))
-    return np.array(which), np.array(ways), np.array(low), np.array(high)
+    i, j = np.triu_indices(len(values))
+    low, high = edges[i] + 1, edges[j + 2] - 1
+    ways = (edges[i + 1] - edges[i]) * (edges[j + 2] - edges[j + 1])
+    held = (column >= low[:, None]) & (column <= high[:, None])
+    return held @ (1 << np.arange(len(column))), ways, low, high
 
 
 @njit
@@ -185,6 +189,17 @@ def _merged_in_place(inside, size, length, which, ways, longer, m):
                 lengths[mask], old[mask], new[mask] = long, i, j
     found = np.flatnonzero(lengths > -np.inf)
     return found, sizes[found], lengths[found], old[found], new[found]
+
+
+@njit
+def _marked(inside, which, m):
+    """Sets with a center that are met, marked in a table of all sets."""
+    found = np.zeros(2**m, np.bool_)
+    for i in range(len(inside)):
+        for j in range(len(which)):
+            found[inside[i] & which[j]] = True
+    found[0] = False
+    return found
 
 
 @njit
