@@ -4,6 +4,7 @@ from typing import Any
 
 import skmil
 
+_RBF = {"scale__skip_sparse": True, "svm__kernel": "rbf"}
 # The scaling, weights and thresholds of the papers; ``defaults`` says why ours differ.
 PAPERS: dict[str, dict[str, Any]] = {
     "Simple-MI": {"scale__skip_sparse": True},
@@ -12,18 +13,19 @@ PAPERS: dict[str, dict[str, Any]] = {
     "ISK": {"scale__skip_sparse": False, "isolation__n_cells": 256, "isolation__weights": "bag"},
     "SIL": {"scale__method": "standard", "scale__skip_sparse": True, "sil__estimator__C": 10.0},
     "MILES": {"scale__method": "standard", "miles__C": 3.0},
-    "mi-SVM": {"svm__gamma_factor": 0.5, "svm__threshold": "zero"},
-    "MI-SVM": {"svm__gamma_factor": 0.5},
-    "AL-SVM": {"svm__threshold": "zero"},
-    "AW-SVM": {"svm__threshold": "zero", "svm__C": 10.0},
+    "mi-SVM": {**_RBF, "svm__gamma_factor": 0.5, "svm__threshold": "zero"},
+    "MI-SVM": {**_RBF, "svm__gamma_factor": 0.5},
+    "AL-SVM": {**_RBF, "svm__threshold": "zero"},
+    "AW-SVM": {**_RBF, "svm__threshold": "zero", "svm__C": 10.0},
     "APR": {"apr__tau": 0.999},
     "PPMM": {"scale__method": "standard", "scale__skip_sparse": True},
     "Boost": {"scale__method": "standard", "boost__shape": "ball"},
-    "MissSVM": {"miss__C": 100.0, "miss__beta": 1.0},
+    "MICA": {**_RBF, "svm__gamma_factor": 0.5},
+    "MissSVM": {"scale__skip_sparse": True, "miss__kernel": "rbf", "miss__C": 100.0, "miss__beta": 1.0},
     "MG-ACC": {"scale__method": "standard", "svm__kernel__power": 1.0},
     "MG-DDV": {"scale__method": "standard", "svm__kernel__power": 1.0},
     "DD-SVM": {"svm__C": 10.0},
-    "ALP-SVM": {"svm__positive_share": 0.6, "svm__pooling": "max", "svm__threshold": "zero"},
+    "ALP-SVM": {**_RBF, "svm__positive_share": 0.6, "svm__pooling": "max", "svm__threshold": "zero"},
 }
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import laplacian_kernel
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -15,7 +16,7 @@ from skmil import Bags, threads
 from skmil._engines.pairs import InstanceKernel
 from skmil.datasets import load_musk1, make_annealing_toy
 from skmil.inspection import plot_annealing
-from skmil.learners import MICA, AnnealedSVM, InstanceLabelSVM, WitnessSVM
+from skmil.learners import MICA, AnnealedSVM, InstanceLabelSVM, MissSVM, WitnessSVM
 from skmil.preprocessing import BagScaler
 
 ASSUMPTIONS = ("labels", "witness", "convex")
@@ -415,3 +416,17 @@ def test_of_several_classes_none_has_a_threshold(small):
     X, y = small[0], np.arange(30) % 3
     model = AnnealedSVM(C=0.1, threshold="train").fit(X, y)
     assert [e.threshold_ for e in model.estimators_] == [0.0] * 3
+
+
+@pytest.mark.parametrize("learner", [AnnealedSVM(), InstanceLabelSVM(), MissSVM()])
+@pytest.mark.parametrize("as_bag", [np.asarray, sparse.csr_matrix])
+def test_the_kernel_of_texts_is_linear(learner, as_bag):
+    rng = np.random.default_rng(0)
+    words = rng.poisson(0.05, size=(20, 4, 60)) * rng.uniform(size=(20, 4, 60))
+    y = np.arange(20) % 2
+    words[y == 1, 0, 0] = 2.0
+    for X, kernel in ((words, "linear"), (words + 0.1, "rbf")):
+        X = [as_bag(x) for x in X]
+        automatic, named = (clone(learner).set_params(kernel=k).fit(X, y) for k in ("auto", kernel))
+        assert automatic.kernel_.kind == kernel
+        assert_array_equal(automatic.decision_function(X), named.decision_function(X))

@@ -33,7 +33,8 @@ class MissSVM(InstanceExpansion):
 
     Parameters
     ----------
-    kernel : "rbf", "linear" or "poly"
+    kernel : "rbf", "linear", "poly" or "auto"
+        "auto" is linear where more than nine in ten values are zero, as in texts, and else "rbf".
     gamma : float, "scale" or "median"
     gamma_factor : float
         Multiplies gamma; to search widths around the median distance.
@@ -81,7 +82,7 @@ class MissSVM(InstanceExpansion):
     """
 
     _parameter_constraints: dict = {
-        "kernel": [one_of("rbf", "linear", "poly")],
+        "kernel": [one_of("rbf", "linear", "poly", "auto")],
         "gamma": GAMMA,
         "gamma_factor": [POSITIVE],
         "C": [POSITIVE],

@@ -1,8 +1,10 @@
 """The machines that give labels to instances, or choose witnesses among them."""
 
+from functools import partial
+
 from skmil.learners import MICA, AnnealedSVM, InstanceLabelSVM, MissSVM, WitnessSVM
 from skmil.registry.entry import Method
-from skmil.registry.pipelines import scaled
+from skmil.registry.pipelines import scaled_unless_zero
 
 # Andrews et al. tried linear and Gaussian kernels and name no width: molecules want a narrow one.
 _HEURISTIC_GRID: list[dict[str, list]] = [
@@ -28,12 +30,15 @@ _SHARE_GRID: list[dict[str, list]] = [
     },
 ]
 
+_scaled = partial(scaled_unless_zero, "standard")
+_annealed = partial(AnnealedSVM, kernel="auto", gamma_factor=0.5, threshold="train")
+
 INSTANCE_SVMS = [
     Method(
         "MissSVM",
         "Zhou and Xu 2007",
         "a bag is positive if an instance is; its instances lie away from the border",
-        lambda: scaled(miss=MissSVM(C=10.0, beta=0.1, class_weight="balanced")),
+        lambda: _scaled(miss=MissSVM("auto", C=10.0, beta=0.1, class_weight="balanced")),
         grid={
             "miss__C": [10.0, 100.0],
             "miss__beta": [0.1, 1.0],
@@ -45,51 +50,43 @@ INSTANCE_SVMS = [
         "mi-SVM",
         "Andrews et al. 2002",
         "at least one instance is positive; all have labels",
-        lambda: scaled(svm=InstanceLabelSVM(C=10.0, gamma_factor=2.0, threshold="train")),
+        lambda: _scaled(svm=InstanceLabelSVM(C=10.0, kernel="auto", gamma_factor=2.0, threshold="train")),
         grid=_HEURISTIC_GRID,
     ),
     Method(
         "MI-SVM",
         "Andrews et al. 2002",
         "one instance, the witness, is positive; the others do not count",
-        lambda: scaled(svm=WitnessSVM(C=10.0, gamma_factor=2.0)),
+        lambda: _scaled(svm=WitnessSVM(C=10.0, kernel="auto", gamma_factor=2.0)),
         grid=_HEURISTIC_GRID,
     ),
     Method(
         "MICA",
         "Mangasarian and Wild 2005",
         "a convex combination of instances is positive",
-        lambda: scaled(svm=MICA(C=10.0, gamma_factor=0.5)),
+        lambda: _scaled(svm=MICA(C=10.0, kernel="auto", gamma_factor=2.0)),
         grid=_HEURISTIC_GRID,
     ),
     Method(
         "AL-SVM",
         "Gehler and Chapelle 2007",
         "at least one instance is positive; all have labels",
-        lambda: scaled(svm=AnnealedSVM("labels", C=10.0, gamma_factor=0.5, threshold="train")),
+        lambda: _scaled(svm=_annealed("labels", C=10.0)),
         grid=_ANNEALING_GRID,
     ),
     Method(
         "AW-SVM",
         "Gehler and Chapelle 2007",
         "one instance, the witness, is positive; the others do not count",
-        lambda: scaled(svm=AnnealedSVM("witness", C=1.0, gamma_factor=0.5, threshold="train")),
+        lambda: _scaled(svm=_annealed("witness", C=1.0)),
         grid=_ANNEALING_GRID,
     ),
     Method(
         "ALP-SVM",
         "Gehler and Chapelle 2007",
         "a certain share of the instances is positive",
-        lambda: scaled(
-            svm=AnnealedSVM(
-                "labels",
-                C=10.0,
-                gamma_factor=0.5,
-                positive_share=0.8,
-                share_cost=10.0,
-                pooling="mean",
-                threshold="train",
-            )
+        lambda: _scaled(
+            svm=_annealed("labels", C=10.0, positive_share=0.8, share_cost=10.0, pooling="mean"),
         ),
         grid=_SHARE_GRID,
     ),

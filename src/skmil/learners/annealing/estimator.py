@@ -55,7 +55,8 @@ class AnnealedSVM(InstanceExpansion):
     assumption : "labels", "witness" or "convex"
     loss : "squared_hinge" or "hinge"
     C : float
-    kernel : "rbf", "linear", "poly", an ``InstanceKernel`` or a function (X, Y) -> matrix
+    kernel : "rbf", "linear", "poly", "auto", an ``InstanceKernel`` or a function (X, Y) -> matrix
+        "auto" is linear where more than nine in ten values are zero, as in texts, and else "rbf".
         "linear" works on the features themselves if there are fewer of them than instances.
     gamma : float, "median" or "scale"
         Of "rbf" and "poly". "median" is 1 / the median squared distance of instances.
@@ -150,7 +151,7 @@ class AnnealedSVM(InstanceExpansion):
         "assumption": [one_of(*ASSUMPTIONS)],
         "loss": [one_of(*LOSSES)],
         "C": [POSITIVE],
-        "kernel": [one_of("rbf", "linear", "poly"), InstanceKernel, callable],
+        "kernel": [one_of("rbf", "linear", "poly", "auto"), InstanceKernel, callable],
         "gamma": GAMMA,
         "gamma_factor": [POSITIVE],
         "degree": [COUNT],

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skmil._engines import instance_gram
 from skmil._engines.pairs import InstanceKernel
 from skmil._engines.widths import resolve_gamma
+from skmil._moments import mostly_zero
 from skmil.learners.annealing.dual import DualMachine
 from skmil.learners.annealing.primal import PrimalMachine
 from skmil.learners.base import BinaryBagClassifier, groupwise
@@ -54,8 +55,11 @@ class InstanceExpansion(BinaryBagClassifier):
     def _kernel(self, bags, w) -> InstanceKernel:
         if isinstance(self.kernel, InstanceKernel):
             return self.kernel
-        gamma = resolve_gamma(self.gamma, bags, w) if self.kernel in ("rbf", "poly") else 1.0
-        return InstanceKernel(self.kernel, self.gamma_factor * gamma, self.degree, self.coef0)
+        kind = self.kernel
+        if isinstance(kind, str) and kind == "auto":
+            kind = "linear" if mostly_zero(bags) else "rbf"
+        gamma = resolve_gamma(self.gamma, bags, w) if kind in ("rbf", "poly") else 1.0
+        return InstanceKernel(kind, self.gamma_factor * gamma, self.degree, self.coef0)
 
     def _keep_machine(self, bags, machine, landmarks) -> None:
         self.intercept_, coef = machine.intercept, machine.coef

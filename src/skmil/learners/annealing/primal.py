@@ -22,7 +22,9 @@ from scipy.linalg import cho_factor, cho_solve
 from skmil._jit import njit
 from skmil.learners.annealing.losses import losses
 
-STEEPNESS = 10.0  # s of the hinge in units of the largest cost; only the speed depends on it
+# s of the hinge in units of the largest cost, for features of length one or more; only the speed depends on
+# it. Multipliers creep where s times the square of that length is small.
+STEEPNESS, LENGTH = 10.0, 1e-6
 
 
 class PrimalMachine:
@@ -42,6 +44,7 @@ class PrimalMachine:
         # The intercept is one more feature that the norm of w does not count.
         self.Z = np.column_stack([Z, np.ones(len(Z))])
         self.loss, self.tol, self.max_iter = loss, tol, max_iter
+        self.steepness = STEEPNESS / np.clip(np.vdot(Z, Z) / max(1, len(Z)), LENGTH, 1.0)
         self.w, self.alpha = np.zeros(self.Z.shape[1]), np.zeros((2, 0))
         self.converged, self.n_iter = True, 0
 
@@ -83,7 +86,7 @@ class PrimalMachine:
         """alpha_0, s and top."""
         if self.loss == "squared_hinge":
             return np.zeros_like(costs), 2.0 * costs, np.full(costs.shape, np.inf)
-        slope = np.where(costs > 0, STEEPNESS * costs.max(), 0.0)
+        slope = np.where(costs > 0, self.steepness * costs.max(), 0.0)
         return np.minimum(self.alpha, costs), slope, costs
 
     def _newton(self, Z, sides, last) -> None:
