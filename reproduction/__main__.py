@@ -9,6 +9,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from reproduction import load_tables, reproduce
+from reproduction.run import available
+from reproduction.tasks import Table
 from skmil.cli import Interrupted, run_app
 from skmil.cli.scale import Cluster
 from skmil.cli.support import err, out, rough
@@ -30,6 +32,7 @@ def main(
         for t in chosen:
             out.print(f"{t.name:<16} {t.paper}: {t.title}", highlight=False)
         return
+    _tell_absent([t.quickly() if quick else t for t in chosen])
     bar = _Bar()
     try:
         with bar.progress:
@@ -37,6 +40,14 @@ def main(
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {folder} keeps what is done, the same command goes on") from None
     out.print(f"results: {index}", highlight=False)
+
+
+def _tell_absent(tables: list[Table]) -> None:
+    """Name the sets that are not here: their cells are not run, and pages are made from records alone."""
+    absent = sorted({d for t in tables for d in t.data if not available(d)})
+    if absent:
+        names = ", ".join(absent)
+        err.print(f"left out, neither shipped nor in the folder $SKMIL_DATA: {names}", highlight=False)
 
 
 class _Bar:

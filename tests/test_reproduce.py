@@ -12,9 +12,11 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
+from typer.testing import CliRunner
 
 from reproduction import load_tables, reproduce
 from reproduction import run as running
+from reproduction.__main__ import app
 from reproduction.cells import base_of, build, current, grid_of
 from reproduction.experiments import EXPERIMENTS
 from reproduction.experiments.base import pivot
@@ -448,3 +450,12 @@ def test_cells_with_one_cause_share_a_line():
     page = accuracy_page(table, cells, {"tao-8 / Minimax": "it snowed."})
     assert "- Minimax on musk1 (-10.0), musk2 (-5.0): it snowed.\n" in page
     assert "- MI-Kernel on musk1 (-20.0): the cause is not known yet.\n" in page
+
+
+def test_sets_that_are_not_here_are_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("SKMIL_DATA", raising=False)
+    monkeypatch.setattr(running, "run_table", lambda *how: None)
+    for table, absent in (("auto", True), ("defaults", False)):  # whose quick sets are lj_16_30_2 and musk1
+        told = CliRunner().invoke(app, [table, "--quick", "--out", str(tmp_path)])
+        assert told.exit_code == 0
+        assert ("$SKMIL_DATA: lj_16_30_2" in " ".join(told.output.split())) is absent

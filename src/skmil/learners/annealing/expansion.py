@@ -56,7 +56,7 @@ class InstanceExpansion(BinaryBagClassifier):
         if isinstance(self.kernel, InstanceKernel):
             return self.kernel
         kind = self.kernel
-        if isinstance(kind, str) and kind == "auto":
+        if kind == "auto":
             kind = "linear" if mostly_zero(bags) else "rbf"
         gamma = resolve_gamma(self.gamma, bags, w) if kind in ("rbf", "poly") else 1.0
         return InstanceKernel(kind, self.gamma_factor * gamma, self.degree, self.coef0)
