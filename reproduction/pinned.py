@@ -8,7 +8,7 @@ _RBF = {"scale__skip_sparse": True, "svm__kernel": "rbf"}
 # The scaling, weights and thresholds of the papers; ``defaults`` says why ours differ.
 PAPERS: dict[str, dict[str, Any]] = {
     "Simple-MI": {"scale__skip_sparse": True},
-    "Minimax": {"svm__kernel__degree": 2},
+    "Minimax": {"svm__kernel__degree": 2, "svm__kernel__gamma": "scale"},
     "miGraph": {"scale__method": "minmax", "scale__skip_sparse": False},
     "ISK": {"scale__skip_sparse": False, "isolation__n_cells": 256, "isolation__weights": "bag"},
     "SIL": {"scale__method": "standard", "scale__skip_sparse": True, "sil__estimator__C": 10.0},

@@ -71,7 +71,12 @@ POWERS = [1.0, 0.1, 0.02, "auto"]
 GRIDS: dict[str, dict | list] = {
     "Simple-MI": {"scale__method": SCALES, "svm__C": C3},
     "MI-Kernel": {"scale__method": SCALES, "svm__kernel__power": [0.25, 1.0, 4.0], "svm__C": C3},
-    "Minimax": {"scale__method": SCALES, "svm__kernel__degree": [1, 2], "svm__C": C3},
+    "Minimax": {
+        "scale__method": SCALES,
+        "svm__kernel__degree": [1, 2],
+        "svm__kernel__gamma": ["scale", "length"],
+        "svm__C": C3,
+    },
     "miFV": {"scale__method": SCALES, "fisher__n_components": [1, 2], "svm__C": [1.0, 10.0]},
     "ISK": [
         {
@@ -128,7 +133,7 @@ _CUT = {
 BEFORE: dict[str, dict] = {
     "Simple-MI": {**_STANDARD, "svm__C": 10.0},
     "MI-Kernel": {**_STANDARD, "svm__kernel__power": 1.0, "svm__C": 10.0},
-    "Minimax": {**_STANDARD, "svm__kernel__degree": 2, "svm__C": 10.0},
+    "Minimax": {**_STANDARD, "svm__kernel__degree": 2, "svm__kernel__gamma": "scale", "svm__C": 10.0},
     "miFV": {**_STANDARD, "fisher__n_components": 2, "svm__C": 1.0},
     "ISK": {
         **_MINMAX,
@@ -189,7 +194,10 @@ def candidates(method: str, data: str) -> list[dict]:
 def tasks(table, data):
     """Every method on every design set; what costs least first."""
     late = table.settings["late"]
-    cells = [{"method": m, "data": d} for m in table.methods for d in data]
+    further, takers = table.settings["further"], table.settings["on_further"]
+    cells = [
+        {"method": m, "data": d} for m in table.methods for d in data if d not in further or m in takers
+    ]
     broken = [{"method": m, "data": d} for m in table.settings["breaking"] for d in DRAWN]
     return sorted([*cells, *broken], key=lambda c: c["data"] in late)
 

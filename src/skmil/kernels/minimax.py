@@ -1,6 +1,7 @@
 r"""Minimax kernel (Gärtner, Flach, Kowalczyk & Smola, ICML 2002)."""
 
 from skmil._engines.statistics import bag_extremes
+from skmil._engines.widths import gamma_of
 from skmil._parameters import ANY, COUNT, POSITIVE, one_of
 from skmil._product import product, row_squares
 from skmil.kernels.base import BagKernel
@@ -19,8 +20,15 @@ class MinimaxKernel(BagKernel):
     ----------
     degree : int
     coef0 : float
-    gamma : float or "scale"
-        "scale" is one over the number of features of s, so that values stay near one.
+    gamma : float, "scale" or "length"
+        "scale" is one over the number of features of s: values of scaled features stay near one. Those
+        of texts, almost all of them zero, would vanish beside c; "length" is one over the mean of
+        |s|^2 over the training bags.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The number behind ``gamma``, after ``fit``.
 
     References
     ----------
@@ -36,7 +44,7 @@ class MinimaxKernel(BagKernel):
 
     _parameter_constraints: dict = {
         "degree": [COUNT],
-        "gamma": [POSITIVE, one_of("scale")],
+        "gamma": [POSITIVE, one_of("scale", "length")],
         "coef0": [ANY],
     }
 
@@ -44,6 +52,12 @@ class MinimaxKernel(BagKernel):
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
+
+    def _fit(self, bags, y):
+        scale = 2 * bags.n_features
+        if self.gamma == "length":
+            scale = row_squares(bag_extremes(bags)).mean() or 1.0
+        self.gamma_ = 1.0 / scale if isinstance(self.gamma, str) else float(self.gamma)
 
     def _gram(self, A, B):
         a = bag_extremes(A)
@@ -53,8 +67,7 @@ class MinimaxKernel(BagKernel):
         return self._polynomial(row_squares(bag_extremes(A)), A.n_features)
 
     def _polynomial(self, products, d):
-        gamma = 1.0 / (2 * d) if self.gamma == "scale" else self.gamma
-        products *= gamma  # in place: there is one matrix
+        products *= 1.0 / (2 * d) if self.gamma == "scale" else gamma_of(self)  # in place: one matrix
         products += self.coef0
         products **= self.degree
         return products

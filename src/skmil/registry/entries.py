@@ -98,7 +98,7 @@ REGISTRY: dict[str, Method] = {
             "Minimax",
             "Gärtner et al. 2002",
             "the extremes of each feature decide",
-            lambda: scaled(svm=BagSVC(MinimaxKernel(degree=1), C=10.0)),
+            lambda: scaled(svm=BagSVC(MinimaxKernel(degree=1, gamma="length"), C=10.0)),
             grid={**_MEAN_GRID, "svm__kernel__degree": [1, 2, 4]},
         ),
         Method(
