@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 import skmil
 from skmil import Bags
 from skmil._engines import pairs as engine
+from skmil.embeddings import MinMaxEmbedding
 from skmil.evaluation import cross_validate_bags
 from skmil.kernels import EmpiricalMap, MinimaxKernel, Normalized, Power, Repaired, SetKernel
 from tests import naive
@@ -165,6 +166,25 @@ def test_minimax(bags):
     expected = naive.gram(bags, bags, lambda A, B: naive.minimax(A, B, 0.2, 0.5, 3))
     assert_allclose(k(bags), expected, rtol=1e-10)
     assert_allclose(k.diag(bags), expected.diagonal(), rtol=1e-10)
+
+
+def test_minimax_of_texts_is_that_of_plain_arrays_and_learns_their_length():
+    rng = np.random.default_rng(0)
+    X = [np.where(rng.random((m, 6)) < 0.3, rng.normal(size=(m, 6)), 0.0) for m in (1, 4, 2, 3)]
+    X[3][:, 0], X[3][:, 1], X[0][:] = 2.0, -1.0, 0.0  # never zero, and a bag without any term
+    rare = [sparse.csr_matrix(b) for b in X]
+    found = MinMaxEmbedding().fit_transform(rare)
+    assert sparse.issparse(found)
+    assert_array_equal(found.toarray(), MinMaxEmbedding().fit_transform(X))
+    k = MinimaxKernel(degree=1, gamma="length").fit(X)
+    ends = [np.concatenate([b.min(axis=0), b.max(axis=0)]) for b in X]
+    assert k.gamma_ == pytest.approx(1 / np.mean([s @ s for s in ends]))
+    assert_allclose(k(X), naive.gram(X, X, lambda A, B: naive.minimax(A, B, k.gamma_, 1.0, 1)), rtol=1e-10)
+    again = MinimaxKernel(degree=1, gamma="length").fit(rare)
+    assert_allclose(again(rare), k(X), rtol=1e-10)
+    assert_allclose(again.diag(rare), k.diag(X), rtol=1e-10)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        MinimaxKernel(gamma="length")(X)
 
 
 def test_algebra(bags):

@@ -56,7 +56,7 @@ def filled_product(X, Y, buffer=None) -> np.ndarray:
 
 def row_squares(X) -> np.ndarray:
     """Diagonal of ``product(X, X)``, with its bits."""
-    return np.concatenate([product(X[s], X[s]).diagonal() for s in slices(len(X), LEAST[0])])
+    return np.concatenate([product(X[s], X[s]).diagonal() for s in slices(X.shape[0], LEAST[0])])
 
 
 def _filled(X, least: int) -> np.ndarray:

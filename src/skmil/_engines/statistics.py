@@ -26,7 +26,26 @@ def bag_spreads(bags: Bags) -> np.ndarray:
     return np.hstack([mean, spread]).astype(bags.dtype, copy=False)
 
 
-def bag_extremes(bags: Bags) -> np.ndarray:
-    """Smallest, then largest value of each feature."""
-    X, starts = bags.to_dense().instances, bags.offsets[:-1]
+def bag_extremes(bags: Bags):
+    """Smallest, then largest value of each feature; sparse bags have sparse extremes."""
+    if bags.is_sparse:
+        low, high = (_sparse_extreme(bags, f) for f in (np.minimum, np.maximum))
+        return sparse.hstack([low, high], format="csr")
+    X, starts = bags.instances, bags.offsets[:-1]
     return np.hstack([np.minimum.reduceat(X, starts), np.maximum.reduceat(X, starts)])
+
+
+def _sparse_extreme(bags: Bags, extreme) -> sparse.csr_matrix:
+    """Smallest or largest value of each feature; one that not every instance has is zero somewhere."""
+    X, d = bags.instances, bags.n_features
+    bag = np.repeat(np.repeat(np.arange(len(bags)), bags.sizes), np.diff(X.indptr))
+    cell = bag * np.int64(d) + X.indices
+    order = np.argsort(cell, kind="stable")
+    cell, starts, counts = np.unique(cell[order], return_index=True, return_counts=True)
+    if not len(cell):
+        return sparse.csr_matrix((len(bags), d), dtype=X.dtype)
+    found = extreme.reduceat(X.data[order], starts)
+    row = cell // d
+    found = np.where(counts < bags.sizes[row], extreme(found, 0), found)
+    kept = found != 0
+    return sparse.csr_matrix((found[kept], (row[kept], cell[kept] % d)), shape=(len(bags), d))
