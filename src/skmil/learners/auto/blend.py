@@ -21,7 +21,7 @@ from skmil.preprocessing import BagScaler
 POWER = 3.0  # how much more the parts that predict the labels count
 FLOOR = 0.01  # what a part that predicts nothing has; where none does all count the same
 RIDGES = (0.1, 0.3, 1.0, 3.0)  # penalties of least squares on a kernel of unit variance
-MOST_WEIGHED = 600  # bags that decide about the weights: more would cost their third power
+MOST_WEIGHED = 400  # bags that decide about the weights: more would cost their third power
 
 
 @dataclass
@@ -55,14 +55,14 @@ class BlendKernel(BagKernel):
 
     with H the centring, :math:`v_p` the mean of the diagonal and :math:`R^2_p` the share of the variance of
     the labels (one column for each class) that ridge regression on this kernel alone explains when
-    each training bag is left out in turn; :math:`s_p` is 1, and 0.1 for a kernel of one direction. Without
+    each training bag is left out in turn; :math:`s_p` is 1, and 1/2 for a kernel of one direction. Without
     labels all parts count the same.
 
     The parts are set and graph kernels at three widths, isolation kernels at three sizes, the presence of
     instances in their cells, boxes that are hit and how often, kernels on means, extremes, spreads, Fisher
-    vectors and the map of MILES, and, for two classes and for targets, how near an instance comes to a
-    point of large Diverse Density. One that fails, or does not fit into the time, is left out
-    and says why in ``leaderboard_``.
+    vectors and the map of MILES, and, for two classes, what AW-SVM, MICA, a point of large Diverse Density
+    and boosted boxes decide about bags that they have not seen (for targets, such a point). One that fails,
+    or does not fit into the time, is left out and says why in ``leaderboard_``.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class BlendKernel(BagKernel):
         if not grams:  # nothing tells these bags apart, so that all there is to learn are shares of classes
             grams, self.shares_ = [np.zeros((len(bags), len(bags)))], [1.0]
         self.grams_ = grams
-        weights = weigh(grams, y, self.shares_)
+        weights = weigh(grams, None if y is None else np.asarray(y), self.shares_)
         for m, w in zip(self.members_, weights, strict=False):
             m.factor *= w
         self.gram_ = blended(grams, weights)
@@ -172,7 +172,8 @@ class BlendKernel(BagKernel):
         row = {"part": part.name, "weight": 0.0, "seconds": 0.0, "note": ""}
         self.leaderboard_.append(row)
         start, expected = time.monotonic(), part.seconds(n, N, width(bags))
-        if start + self.repeats * expected > end - self.owed_ and self.members_:
+        later = (self.repeats - 1) * expected * part.again
+        if start + expected + later > end - self.owed_ and self.members_:
             row["note"] = "left out: no time"
             return None
         try:
@@ -191,7 +192,7 @@ class BlendKernel(BagKernel):
         if not (np.isfinite(variance) and variance > 1e-12):
             row["note"] = "left out: it tells no bags apart"
             return None
-        self.owed_ += (self.repeats - 1) * expected
+        self.owed_ += later
         self.members_.append(Member(part.name, part.scaling, kernel, 1.0 / variance, shift))
         return K / variance
 
@@ -217,11 +218,22 @@ class BlendKernel(BagKernel):
         return sum(m.factor * m.kernel(a[m.scaling], b[m.scaling]) for m in self.members_)
 
 
-def weigh(grams, y, shares) -> np.ndarray:
-    """Weights of centred Gram matrices: shares of a power of what each predicts, or of the same."""
-    predicts = np.zeros(len(grams)) if y is None else np.array([predicted(K, y) for K in grams])
+def weigh(grams, y, shares, rows=slice(None)) -> np.ndarray:
+    """Weights of centred Gram matrices: shares of a power of what each predicts for ``rows``; or alike."""
+    if y is None:
+        predicts = np.zeros(len(grams))
+    else:
+        some = _some(np.arange(len(y))[rows])
+        predicts = np.array([predicted(K[np.ix_(some, some)], y[some]) for K in grams])
     weights = np.asarray(shares) * (predicts + FLOOR) ** POWER
     return weights / weights.sum()
+
+
+def _some(rows: np.ndarray) -> np.ndarray:
+    """Those that decide about the weights."""
+    if len(rows) <= MOST_WEIGHED:
+        return rows
+    return rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:MOST_WEIGHED])]
 
 
 def blended(grams, weights) -> np.ndarray:
@@ -238,15 +250,16 @@ def predicted(K: np.ndarray, y) -> float:
     The best of a few penalties; 0 where the mean alone does better.
     """
     y = np.asarray(y)
-    if len(y) > MOST_WEIGHED:
-        some = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_WEIGHED])
-        K, y = K[np.ix_(some, some)], y[some]
     Y = y[:, None] if y.dtype.kind == "f" else (y[:, None] == np.unique(y)).astype(float)
     Y = Y - Y.mean(axis=0)
     n, best = len(y), 0.0
     alone = np.sum((Y * n / max(1, n - 1)) ** 2)
-    for penalty in RIDGES if alone > 0 else ():
-        inverse = np.linalg.inv(K + 1.0 + penalty * np.eye(n))
-        error = (inverse @ Y) / np.diag(inverse)[:, None]
+    if alone == 0:
+        return best
+    values, vectors = np.linalg.eigh(K + 1.0)  # one decomposition serves all penalties
+    turned = vectors.T @ Y
+    for penalty in RIDGES:
+        shrunk = vectors / (values + penalty)
+        error = (shrunk @ turned) / np.einsum("ij,ij->i", shrunk, vectors)[:, None]
         best = max(best, 1.0 - float(np.sum(error**2)) / alone)
     return best

@@ -22,6 +22,7 @@ FOR_PARTS = 0.7  # of the time; the rest is for weights, machine and calibration
 MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of landmarks
 LANDMARKS = 800
 PENALTIES = 10.0 ** np.arange(-4, 4)  # of ridge regression on a kernel of unit variance
+FEW_FOLDS = 1000  # bags beyond which three folds are enough to calibrate
 BLOCK = 512  # bags mapped at a time
 
 
@@ -149,12 +150,13 @@ class AutoClassifier(_Auto, BagClassifier):
         if fewest < 2:  # nothing can be left out; the shares of the classes, and the sign
             return np.tile([-1.0, 0.0], (_columns(self.classes_), 1))
         left_out = np.empty((len(codes), _columns(self.classes_)))
-        for a, b in StratifiedKFold(min(5, fewest), shuffle=True, random_state=0).split(codes, codes):
+        folds = min(5 if len(codes) <= FEW_FOLDS else 3, fewest)
+        for a, b in StratifiedKFold(folds, shuffle=True, random_state=0).split(codes, codes):
             if Z is not None:
                 left_out[b] = _table(fit(a, b).decision_function(Z[b]))
                 continue
             grams, shares = self.kernel_.grams_, self.kernel_.shares_
-            K = blended(grams, weigh([G[np.ix_(a, a)] for G in grams], codes[a], shares))
+            K = blended(grams, weigh(grams, codes, shares, a))
             machine = _machine().fit(K[np.ix_(a, a)], codes[a], sample_weight=w[a])
             left_out[b] = _table(machine.decision_function(K[np.ix_(b, a)]))
         targets = codes[:, None] == ([1] if len(self.classes_) == 2 else np.arange(len(self.classes_)))

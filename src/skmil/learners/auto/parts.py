@@ -24,13 +24,19 @@ from skmil.embeddings import (
 )
 from skmil.embeddings.base import BagEmbedding
 from skmil.kernels import BagKernel, GraphKernel, SetKernel
+from skmil.learners.annealing import MICA, AnnealedSVM
 from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.boost import BallBoost
 from skmil.learners.density import DD, DDRegressor
 
 # Seconds for one unit of work on a slow core; an estimate that is too high leaves a part out, no more.
-PER_PAIR, PER_CELL, PER_VALUE = 1.5e-9, 1.5e-9, 4e-8
-PER_TARGET = 2e-6
-BOXES = 3000
+PER_PAIR, PER_CELL, PER_VALUE, PER_PRODUCT = 1.2e-10, 2e-10, 4e-8, 1.5e-10
+PER_TARGET, PER_STEP, PER_REGION = 8e-6, 4e-7, 1.5e-9
+SPREAD = 4e-9  # for a product of sparse vectors, by the numbers that both have
+PARTITIONS, BOXES = 200, 3000
+EXACT, FEATURES = 2000, 300  # instances up to which a machine is exact, and its features beyond
+DECIDING = 0.1  # of the seconds that a machine needs to learn, until it has decided about as many bags
+ONE_DIRECTION = 0.5  # share of a kernel that has its whole variance there, where others have some tenth
 STARTS, STEPS = 20, 60  # of the search for a point, which need not be the best one
 FEW_BAGS = 12  # up to which nothing can be said about bags left out
 
@@ -153,6 +159,7 @@ class Part:
     scaling : of the instances, as in ``BagScaler``
     seconds : (bags, instances, numbers in an instance) -> what it costs to fit, roughly
     share : of the weight that others of the same merit have
+    again : of those seconds, to map as many other bags
     """
 
     name: str
@@ -160,6 +167,7 @@ class Part:
     scaling: str
     seconds: Callable[[int, int, int], float]
     share: float = 1.0
+    again: float = 1.0
 
 
 def parts_for(bags: Bags, y, seed: int) -> list[Part]:
@@ -170,7 +178,7 @@ def parts_for(bags: Bags, y, seed: int) -> list[Part]:
         *_of_cells(seed, texts),
         *_of_vectors(bags.is_sparse, seed),
         *([] if bags.is_sparse else _of_boxes(seed)),
-        *([] if texts else _of_targets(y, seed)),
+        *_of_decisions(y, N, texts, seed),
     ]
     return sorted(found, key=lambda p: p.seconds(n, N, width(bags)))
 
@@ -184,12 +192,22 @@ def width(bags: Bags) -> int:
 
 def _pairs(n: int, N: int, d: int) -> float:
     """Seconds for all pairs of instances."""
-    return PER_PAIR * N**2 * (d + 30)
+    return PER_PAIR * N**2 * (d + 85)
 
 
 def _graphs(n: int, N: int, d: int) -> float:
     """The same, and pairs within each bag."""
-    return 2 * _pairs(n, N, d)
+    return 1.5 * _pairs(n, N, d)
+
+
+def _nearest(n: int, N: int, d: int) -> float:
+    """The same, and products of rows as long as there are instances."""
+    return _pairs(n, N, d) + PER_PRODUCT * n**2 * N
+
+
+def _regions(n: int, N: int, d: int) -> float:
+    """Seconds for boxes that are widened face by face, around instances that are sorted by distance."""
+    return PER_REGION * N**2 * (d + 30)
 
 
 def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
@@ -212,7 +230,7 @@ def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
         *widths,
         *graphs,
         Part("set kernel, ranges", SetKernel(normalization="cosine"), ranges, _pairs),
-        Part("MILES", EmbeddingKernel(MilesEmbedding()), scaling, _pairs),
+        Part("MILES", EmbeddingKernel(MilesEmbedding()), scaling, _nearest),
     ]
 
 
@@ -223,13 +241,13 @@ def _of_cells(seed: int, texts: bool) -> list[Part]:
     """
 
     def part(name, cells, weights):
-        embedding = IsolationEmbedding(200, cells, metric="auto", random_state=seed, weights=weights)
+        embedding = IsolationEmbedding(PARTITIONS, cells, metric="auto", random_state=seed, weights=weights)
         raw = texts and weights == "presence"
         return Part(
             f"{name}, {cells} cells",
             EmbeddingKernel(embedding, linear=True),
             "none" if raw else "minmax",
-            lambda n, N, d: PER_CELL * N * 200 * cells * (d + 10),
+            lambda n, N, d: PER_CELL * N * PARTITIONS * cells * (d + 10) + SPREAD * n**2 * PARTITIONS,
         )
 
     return [
@@ -240,38 +258,67 @@ def _of_cells(seed: int, texts: bool) -> list[Part]:
 
 def _of_boxes(seed: int) -> list[Part]:
     """Boxes around instances, bounded in a few features: which are hit, and how often."""
-    return [
-        Part(
-            f"boxes, {name}",
-            EmbeddingKernel(
-                BoxEmbedding(
-                    kind, BOXES, around="instances", max_side=0.5, max_features=4, random_state=seed
-                ),
-                linear=True,
-            ),
-            "none",
-            lambda n, N, d: PER_CELL * N * BOXES * 4 + PER_VALUE * n * BOXES,
+
+    def part(name, kind, slow):
+        embedding = BoxEmbedding(
+            kind, BOXES, around="instances", max_side=0.5, max_features=4, random_state=seed
         )
-        for name, kind in (("hit", "and"), ("counts", "min"))
+        return Part(
+            f"boxes, {name}",
+            EmbeddingKernel(embedding, linear=True),
+            "none",
+            lambda n, N, d: slow * BOXES * (2e-8 * N + 3e-10 * n**2),
+        )
+
+    return [part("hit", "and", 1.0), part("counts", "min", 2.0)]
+
+
+def _of_decisions(y, N: int, texts: bool, seed: int) -> list[Part]:
+    """What machines decide that look for instances: for either of two classes, or as a target demands."""
+    if y is None:
+        return []
+    classes, sizes = np.unique(y, return_counts=True)
+    found: list[tuple] = []
+    if np.asarray(y).dtype.kind == "f":
+        if len(y) >= FEW_BAGS and not texts:
+            found = [("target point", DDRegressor(**_starts(seed)), None, "standard", _points)]
+    elif len(classes) == 2 and sizes.min() >= FEW_BAGS // 2:
+        found = [
+            (f"{name} of the {which} class", machine, c.item(), scaling, seconds)
+            for which, c in zip(("first", "second"), classes, strict=True)
+            for name, machine, scaling, seconds in _machines(N, texts, seed)
+        ]
+    return [
+        Part(name, DecisionKernel(machine, c), scaling, seconds, ONE_DIRECTION, DECIDING)
+        for name, machine, c, scaling, seconds in found
     ]
 
 
-def _of_targets(y, seed: int) -> list[Part]:
-    """Whether an instance is near one point, for either of two classes or as a target demands.
+def _machines(N: int, texts: bool, seed: int) -> list[tuple]:
+    """Witnesses in texts and elsewhere; points and boxes where the features of an instance are dense."""
+    how = {"kernel": "auto", "n_components": None if N <= EXACT else FEATURES, "random_state": seed}
+    scaling = "none" if texts else "standard"
+    witness = AnnealedSVM("witness", gamma_factor=0.5, cooling=4.0, tol=0.02, **how)
+    found: list[tuple] = [
+        ("AW-SVM", witness, scaling, _steps),
+        ("MICA", MICA(C=10.0, gamma_factor=2.0, max_iter=5, **how), scaling, _steps),
+    ]
+    if texts:
+        return found
+    return [
+        *found,
+        ("point", DD(**_starts(seed)), "standard", _points),
+        ("boosted boxes", BallBoost("auto"), "minmax", _regions),
+    ]
 
-    A kernel of one direction has its whole variance there, where others have some tenth of theirs.
-    """
-    if y is None:
-        return []
-    how = {"max_starts": STARTS, "max_iter": STEPS, "random_state": seed}
-    classes, sizes = np.unique(y, return_counts=True)
-    kernels = {}
-    if np.asarray(y).dtype.kind == "f" and len(y) >= FEW_BAGS:
-        kernels = {"target point": DecisionKernel(DDRegressor(**how))}
-    elif len(classes) == 2 and sizes.min() >= FEW_BAGS // 2:
-        named = zip(("first", "second"), classes, strict=True)
-        kernels = {f"point of the {k} class": DecisionKernel(DD(**how), c.item()) for k, c in named}
-    return [Part(name, k, "standard", _points, share=0.1) for name, k in kernels.items()]
+
+def _starts(seed: int) -> dict:
+    return {"max_starts": STARTS, "max_iter": STEPS, "random_state": seed}
+
+
+def _steps(n: int, N: int, d: int) -> float:
+    """Seconds for a machine that labels instances in many steps."""
+    return PER_STEP * N * min(N, EXACT)
 
 
 def _points(n: int, N: int, d: int) -> float:
@@ -297,7 +344,7 @@ def _of_vectors(sparse: bool, seed: int) -> list[Part]:
                 f"Fisher, {k} components",
                 EmbeddingKernel(FisherEmbedding(k, random_state=seed), linear=True),
                 scaling,
-                passes(30 * k),
+                passes(10 * k),
             )
             for k, scaling in ((2, "standard"), (8, "minmax"))
         ],
