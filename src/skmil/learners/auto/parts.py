@@ -176,7 +176,7 @@ def parts_for(bags: Bags, y, seed: int) -> list[Part]:
     found = [
         *_of_pairs(bags.is_sparse, texts),
         *_of_cells(seed, texts),
-        *_of_vectors(bags.is_sparse, seed),
+        *_of_vectors(bags.is_sparse, texts, seed),
         *([] if bags.is_sparse else _of_boxes(seed)),
         *_of_decisions(y, N, texts, seed),
     ]
@@ -326,19 +326,30 @@ def _points(n: int, N: int, d: int) -> float:
     return PER_TARGET * N * d
 
 
-def _of_vectors(sparse: bool, seed: int) -> list[Part]:
-    """A bag as one vector: its mean, its extremes, how it differs from all."""
+def _of_vectors(sparse: bool, texts: bool, seed: int) -> list[Part]:
+    """A bag as one vector: its mean, its extremes, how it differs from all.
+
+    Weights of terms stay as they are in the mean; what is standardised is not for them.
+    """
 
     def passes(factor):
         return lambda n, N, d: PER_VALUE * factor * N * d
 
-    mean = Part("mean", EmbeddingKernel(MeanEmbedding(), linear=sparse), "standard", passes(1))
+    bare = sparse or texts
+    mean = Part(
+        "mean", EmbeddingKernel(MeanEmbedding(), linear=bare), "none" if bare else "standard", passes(1)
+    )
     if sparse:
         return [mean]
+    ends = EmbeddingKernel(MinMaxEmbedding())
+    spread = EmbeddingKernel(MeanStdEmbedding())
+    standardised = [
+        Part("minimum and maximum", ends, "standard", passes(1)),
+        Part("mean and spread", spread, "minmax", passes(2)),
+    ]
     return [
         mean,
-        Part("minimum and maximum", EmbeddingKernel(MinMaxEmbedding()), "standard", passes(1)),
-        Part("mean and spread", EmbeddingKernel(MeanStdEmbedding()), "minmax", passes(2)),
+        *([] if texts else standardised),
         *[
             Part(
                 f"Fisher, {k} components",
