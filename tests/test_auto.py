@@ -18,6 +18,7 @@ from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel
 from skmil.learners.auto import blend, estimator
 from skmil.learners.auto.blend import predicted
 from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.auto.parts import parts_for
 from tests.test_explanation import planted
 
 
@@ -85,8 +86,6 @@ def test_instance_scores_add_up_where_views_are_sums(toy, monkeypatch):
 
 
 def _only(bags, y, seed, names):
-    from skmil.learners.auto.parts import parts_for
-
     return [p for p in parts_for(bags, y, seed) if p.name.startswith(names)]
 
 
@@ -345,3 +344,30 @@ class TestDecisions:
         for bags, labels in ((X[:8], y[:8]), (rare, y), (X, np.arange(60) % 3)):
             tried = AutoClassifier().fit(bags, labels).leaderboard_
             assert not any("point" in row["part"] for row in tried)
+
+    def test_texts_have_witnesses_and_nothing_standardised(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 2
+        tables = [np.where(rng.random((5, 80)) < 0.05, rng.random((5, 80)), 0.0) for _ in y]
+        for t, label in zip(tables, y, strict=True):
+            t[0, 3] = 2.0 * label
+        model = AutoClassifier().fit(tables[:40], y[:40])
+        weights = {row["part"]: row["weight"] for row in model.leaderboard_}
+        assert weights["AW-SVM of the second class"] > 0.01 and "MICA of the first class" in weights
+        assert not {"minimum and maximum", "mean and spread"} & {*weights}
+        mean = next(m for m in model.kernel_.members_ if m.name == "mean")
+        assert mean.scaling == "none" and mean.kernel.linear_
+        assert model.score(tables[40:], y[40:]) > 0.9
+
+    @pytest.mark.parametrize(("size", "features"), [(20, None), (21, 300)])
+    def test_machines_take_features_where_instances_are_many(self, size, features):
+        X = Bags(np.random.default_rng(0).normal(size=(100 * size, 2)), np.arange(0, 100 * size + 1, size))
+        found = {p.name: p for p in parts_for(X, np.arange(100) % 2, 0)}
+        for name in ("AW-SVM of the first class", "MICA of the second class"):
+            assert found[name].kernel.estimator.n_components == features
+
+    def test_what_a_machine_costs_again_is_little(self):
+        X, y = self.one_instance_decides()
+        told = BlendKernel(60.0, 1e3, random_state=0).fit(X, y).leaderboard_
+        late = {row["part"] for row in told if "no time" in row["note"]}
+        assert "boosted boxes of the first class" not in late and "isolation, 256 cells" in late
