@@ -508,6 +508,16 @@ def test_auto_counts_large_bags_exactly_in_few_dimensions():
         assert_allclose(np.exp(found[kind]), truth, rtol=1e-10)
 
 
+@pytest.mark.parametrize("kind", ["and", "or", "and/or", "min"])
+@pytest.mark.parametrize(("points", "features", "served"), [(5, 20, "exact"), (5, 40, "pairwise")])
+def test_auto_counts_five_points_exactly_where_sums_are_short(kind, points, features, served):
+    X = [np.random.default_rng(i).normal(size=(points, features)) for i in range(6)]
+    auto = BoxKernel(kind, random_state=0).fit(X)
+    truth = BoxKernel(kind, method="pairwise", epsilon=0.05, delta=1e-6, random_state=1).fit(X)
+    assert_allclose(auto.log_gram(X), truth.log_gram(X), atol=0.06 if served == "exact" else 0.16)
+    assert auto.report_.entries[served] >= 15  # k_min of a bag with itself is a sum in any dimension
+
+
 def test_auto_shares_boxes_of_large_bags_and_refines():
     rng = np.random.default_rng(8)
     X = Bags.from_list([rng.integers(0, 30, (25, 4)).astype(float) for _ in range(21)])

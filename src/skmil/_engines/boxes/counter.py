@@ -17,6 +17,7 @@ LITERAL = ("coverage", "plain coverage")  # the paper's own algorithms, which no
 CODES = {"and": AND, "min": MIN, "or": OR}
 LONGEST = {"auto": 1024, "exact": 8192}  # corners of a bag: 100 kB or so; a MB where all must be exact
 LARGEST = 2**20  # numbers in the corners of a bag: 8 MB
+MANY, SMALL = 64, 31  # coordinates up to which sums over the corners of five points beat samples, too
 TERMS = 2**17  # products of corners up to which a sum is cheaper than samples
 SECONDS = 3e-10  # for one factor of a product; three times as long where powers of two are put aside
 PATIENCE = 0.5  # seconds that a tile may take
@@ -346,7 +347,7 @@ class Counter:
             return short
         n, m = self.sizes[first], self.sizes[second]
         single = np.minimum(n, m) == 1  # no box holds two of one point: k_min is k_and
-        return short & single | (is_few(n, m, D) & (self.plan.method == "auto" and D <= FEW))
+        return short & single | (is_few(n, m, D) & (self.plan.method == "auto" and D <= MANY))
 
     def _exact(self, first, second, kind, report) -> np.ndarray:
         report.add("exact", len(first))
@@ -361,9 +362,9 @@ class Counter:
 
 
 def _longest(method: str, D: int) -> int:
-    """Corners that the list of a bag may have; where sampling is cheap, only single points are listed."""
+    """Corners that the list of a bag may have; where sampling is cheap, the sums must be, too."""
     if method == "auto" and D > FEW:
-        return 1
+        return SMALL if D <= MANY else 1
     return min(LONGEST.get(method, 0), max(1, LARGEST // D))
 
 
