@@ -38,7 +38,7 @@ INSTANCE_SVMS = [
         "MissSVM",
         "Zhou and Xu 2007",
         "a bag is positive if an instance is; its instances lie away from the border",
-        lambda: _scaled(miss=MissSVM("auto", C=10.0, beta=0.1, class_weight="balanced")),
+        lambda: _scaled(miss=MissSVM("auto", gamma_factor=2.0, C=100.0, beta=0.1, class_weight="balanced")),
         grid={
             "miss__C": [10.0, 100.0],
             "miss__beta": [0.1, 1.0],

@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, LinearSVC
@@ -17,7 +17,9 @@ from skmil.bags import Bags
 from skmil.learners.auto.blend import BlendKernel, blended, weigh
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
-C = 3.0  # kernels have unit variance, so that it means the same for all data
+PRICES = (1.0, 3.0, 10.0)  # C of the machine; kernels have unit variance, so that it means the same for all
+WIDE_PRICE = 3.0  # where landmarks stand for many bags
+WORTH = 1.0  # what an offset must take off the log loss of all bags, as Akaike prices a parameter
 FOR_PARTS = 0.7  # of the time; the rest is for weights, machine and calibration
 MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of landmarks
 LANDMARKS = 800
@@ -70,7 +72,8 @@ class AutoClassifier(_Auto, BagClassifier):
     Nothing needs to be chosen. The blend (``BlendKernel``) sees a bag as a whole and by its instances, at
     several scales; how much each view counts is learned from the training labels. Probabilities are
     calibrated on bags that were left out (Platt 1999), and the most probable class is predicted; without
-    signal in the data they are near the shares of the classes.
+    signal in the data they are near the shares of the classes. The price of a bag on the wrong side is
+    the one of three whose probabilities of bags left out are best.
 
     Beyond 2,000 bags, 800 of them are landmarks (Williams & Seeger 2001), and the machine is linear.
 
@@ -86,6 +89,7 @@ class AutoClassifier(_Auto, BagClassifier):
     ----------
     leaderboard_ : list of dictionaries: part, weight, seconds, note
     kernel_ : the fitted ``BlendKernel``
+    C_ : the price that was taken
 
     Examples
     --------
@@ -110,8 +114,7 @@ class AutoClassifier(_Auto, BagClassifier):
 
     def predict_proba(self, X) -> np.ndarray:
         """Calibrated probability of each class, in the order of ``classes_``."""
-        P = np.exp(_columns_of(self.decision_function(X)))
-        return P / P.sum(axis=1, keepdims=True)
+        return np.exp(_log_probabilities(self.decision_function(X)))
 
     def score_instances(self, X) -> list[np.ndarray]:
         """One number per instance, for ``classes_[1]`` (for the class predicted if more than two).
@@ -128,13 +131,12 @@ class AutoClassifier(_Auto, BagClassifier):
 
     def _fit_classes(self, bags, codes, w):
         K = self._fit_blend(bags, codes)
+        Z = self._features(bags) if K is None else None
+        self.C_, self.sigmoids_ = self._calibrate(codes, w, Z)
         if K is None:
-            Z = self._features(bags)
             self.svm_ = _linear().fit(Z, codes, sample_weight=w)
-            self.sigmoids_ = self._calibrate(codes, w, lambda a, b: _linear().fit(Z[a], codes[a], w[a]), Z)
         else:
-            self.svm_ = _machine().fit(K, codes, sample_weight=w)
-            self.sigmoids_ = self._calibrate(codes, w, None, None)
+            self.svm_ = _machine(self.C_).fit(K, codes, sample_weight=w)
             self.n_bags_ = len(bags)
             self.kernel_.restrict(self.svm_.support_)
         self._forget()
@@ -144,28 +146,37 @@ class AutoClassifier(_Auto, BagClassifier):
             n = state.kept(self, "svm_", SVC).shape_fit_[0]
             state.count(self, "n_bags_", n, n)
 
-    def _calibrate(self, codes, w, fit, Z) -> np.ndarray:
-        """Slope and offset of a sigmoid for each class, from decision values of bags left out."""
+    def _calibrate(self, codes, w, Z) -> tuple[float, np.ndarray]:
+        """The price, and slope and offset of a sigmoid for each class, that suit bags left out best."""
+        prices = PRICES if Z is None else (WIDE_PRICE,)
         fewest = int(np.bincount(codes).min())
         if fewest < 2:  # nothing can be left out; the shares of the classes, and the sign
-            return np.tile([-1.0, 0.0], (_columns(self.classes_), 1))
-        left_out = np.empty((len(codes), _columns(self.classes_)))
+            return prices[0], np.tile([-1.0, 0.0], (_columns(self.classes_), 1))
+        left_out = np.empty((len(prices), len(codes), _columns(self.classes_)))
         folds = min(5 if len(codes) <= FEW_FOLDS else 3, fewest)
         for a, b in StratifiedKFold(folds, shuffle=True, random_state=0).split(codes, codes):
-            if Z is not None:
-                left_out[b] = _table(fit(a, b).decision_function(Z[b]))
-                continue
-            grams, shares = self.kernel_.grams_, self.kernel_.shares_
-            K = blended(grams, weigh(grams, codes, shares, a))
-            machine = _machine().fit(K[np.ix_(a, a)], codes[a], sample_weight=w[a])
-            left_out[b] = _table(machine.decision_function(K[np.ix_(b, a)]))
+            left_out[:, b] = self._told(prices, codes, w, Z, a, b)
         targets = codes[:, None] == ([1] if len(self.classes_) == 2 else np.arange(len(self.classes_)))
-        return np.array([platt(d, t, w) for d, t in zip(left_out.T, targets.T, strict=True)])
+        found = []
+        for C, told in zip(prices, left_out, strict=True):
+            sigmoids = np.array([platt(d, t, w) for d, t in zip(told.T, targets.T, strict=True)])
+            logs = _log_probabilities(_log_odds(told, sigmoids))
+            found.append((-float(w @ logs[np.arange(len(codes)), codes]), C, sigmoids))
+        return min(found, key=lambda f: f[0])[1:]
+
+    def _told(self, prices, codes, w, Z, a, b) -> list[np.ndarray]:
+        """Decision values of the bags b, by machines that learned from the bags a at each price."""
+        if Z is not None:
+            return [_table(_linear().fit(Z[a], codes[a], w[a]).decision_function(Z[b]))]
+        grams, shares = self.kernel_.grams_, self.kernel_.shares_
+        K = blended(grams, weigh(grams, codes, shares, a))
+        fitted, new = K[np.ix_(a, a)], K[np.ix_(b, a)]
+        machines = [_machine(C).fit(fitted, codes[a], sample_weight=w[a]) for C in prices]
+        return [_table(m.decision_function(new)) for m in machines]
 
     def _decisions(self, bags):
         """Log-odds of ``classes_[1]``, or the logarithm of each class's probability up to a constant."""
-        z = -(self.sigmoids_[:, 0] * _table(self._margins(bags)) + self.sigmoids_[:, 1])
-        return z.ravel() if len(self.classes_) == 2 else -np.logaddexp(0, -z)
+        return _log_odds(_table(self._margins(bags)), self.sigmoids_)
 
     def _margins(self, bags) -> np.ndarray:
         """Decision values of the machine."""
@@ -232,7 +243,10 @@ class AutoRegressor(_Auto, BagRegressor):
 
 
 def platt(scores: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[float, float]:
-    """Slope a and offset b of P = 1 / (1 + e^(a f + b)), with Platt's targets, which are never 0 or 1."""
+    """Slope a and offset b of P = 1 / (1 + e^(a f + b)), with Platt's targets, which are never 0 or 1.
+
+    The offset is 0, and the border that of the machine, unless another one is worth a parameter.
+    """
     n1, n0 = w[positive].sum(), w[~positive].sum()
     target = np.where(positive, (n1 + 1) / (n1 + 2), 1 / (n0 + 2))
 
@@ -242,7 +256,10 @@ def platt(scores: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[floa
         value = np.sum(w * (target * np.logaddexp(0, z) + (1 - target) * np.logaddexp(0, -z)))
         return value, np.array([gap @ scores, gap.sum()])
 
-    found = minimize(loss, [0.0, np.log((n0 + 1) / (n1 + 1))], jac=True, bounds=[(None, 0.0), (None, None)])
+    start = [0.0, np.log((n0 + 1) / (n1 + 1))]
+    free = minimize(loss, start, jac=True, bounds=[(None, 0.0), (None, None)])
+    plain = minimize(loss, [0.0, 0.0], jac=True, bounds=[(None, 0.0), (0.0, 0.0)])
+    found = free if plain.fun - free.fun > WORTH * w.mean() else plain
     return float(found.x[0]), float(found.x[1])
 
 
@@ -257,22 +274,28 @@ def kernel_ridge(K: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarra
     return best[1], best[2]
 
 
-def _machine() -> SVC:
+def _machine(C: float) -> SVC:
     return SVC(kernel="precomputed", C=C)
 
 
 def _linear() -> LinearSVC:
-    return LinearSVC(C=C, dual=False)
+    return LinearSVC(C=WIDE_PRICE, dual=False)
 
 
 def _columns(classes) -> int:
     return 1 if len(classes) == 2 else len(classes)
 
 
-def _columns_of(decisions: np.ndarray) -> np.ndarray:
-    """Logarithms of probabilities, up to a constant for each row."""
+def _log_odds(told: np.ndarray, sigmoids: np.ndarray) -> np.ndarray:
+    """Of the second of two classes; of more, the logarithm of each one's probability up to a constant."""
+    z = -(sigmoids[:, 0] * told + sigmoids[:, 1])
+    return z.ravel() if z.shape[1] == 1 else -np.logaddexp(0, -z)
+
+
+def _log_probabilities(decisions: np.ndarray) -> np.ndarray:
+    """One column for each class."""
     if decisions.ndim == 2:
-        return decisions - decisions.max(axis=1, keepdims=True)
+        return log_softmax(decisions, axis=1)
     return np.column_stack([-np.logaddexp(0, decisions), -np.logaddexp(0, -decisions)])
 
 
