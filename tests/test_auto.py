@@ -123,6 +123,32 @@ def test_probabilities_are_calibrated():
         assert abs(truth[inside].mean() - P[inside].mean()) < 0.15
 
 
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_price_taken_is_that_of_the_best_probabilities(toy, monkeypatch, best):
+    X, y = toy
+    rng = np.random.default_rng(0)
+
+    def told(self, prices, codes, w, Z, a, b):
+        noise = rng.normal(size=(len(prices), len(b), 1))
+        noise[best] = 2.0 * codes[b, None] - 1 + 0.1 * noise[best]
+        return list(noise)
+
+    monkeypatch.setattr(AutoClassifier, "_told", told)
+    model = AutoClassifier().fit(X, y)
+    assert model.C_ == model.svm_.C == estimator.PRICES[best]
+
+
+def test_an_offset_must_be_worth_it():
+    rng = np.random.default_rng(0)
+    positive = rng.random(80) < 0.5
+    scores = np.where(positive, 1.0, -1.0) + rng.normal(size=80)
+    for price in (1.0, 7.0):  # a weight for all is no evidence
+        a, b = estimator.platt(scores, positive, np.full(80, price))
+        assert a < 0 and b == 0
+        a, b = estimator.platt(scores - 2.0, positive, np.full(80, price))
+        assert b == pytest.approx(2.0 * a, rel=0.3)
+
+
 def test_the_most_probable_class_is_predicted(toy):
     X, y = toy
     for labels in (y, np.arange(40) % 3):
