@@ -25,6 +25,7 @@ from skmil.formats._files import replacing
 
 HEADER = "about.json"  # beside the schema and the arrays of skops, in the same archive
 LONGEST_HEADER = 2**24
+FASTEST = 1  # level of compression: the corners of boxes, mostly infinite, need a quarter of the room
 # What may be inside a model, besides what skops trusts itself (public scikit-learn estimators, NumPy
 # arrays, plain Python values): the classes of these packages, sparse matrices, and the private helpers
 # that fitted estimators of scikit-learn hold.
@@ -83,7 +84,7 @@ def save_model(model: BaseEstimator, path, *, bags: Bags | None = None, **about:
     """
     if isinstance(model, BaseSearchCV):
         model, about = _best(model), _found(model) | about
-    data = _skops().dumps(without_trees(model))
+    data = _skops().dumps(without_trees(model), compression=zipfile.ZIP_DEFLATED, compresslevel=FASTEST)
     if refused := _refused(data):
         raise ValueError(
             f"the model holds {refused[0]}, which load_model would refuse; use skmil's own parts"
