@@ -19,6 +19,7 @@ from reproduction import run as running
 from reproduction.__main__ import app
 from reproduction.cells import base_of, build, current, grid_of
 from reproduction.experiments import EXPERIMENTS
+from reproduction.experiments.auto import _picked
 from reproduction.experiments.base import pivot
 from reproduction.experiments.defaults import BEFORE, DRAWN, Rule
 from reproduction.ledger import current_results, run_tasks, same
@@ -297,8 +298,15 @@ def test_auto_beside_the_others_from_results_to_page(tmp_path):
     page = EXPERIMENTS["auto"].page(table, [*results, shuffled, refused, nested], tmp_path)
     assert "| MILES | 1 | 2 | 80.0 | 75.0 | +5.0 |" in page
     assert "| auto | 1.5 | 2 | 80.0 | 90.0 | 70.0 |" in page
-    assert "| sival6 | 70.0 | MILES 80.0 | -10.0 |" in page
+    assert "| sival6 | 70.0 | 80.0 | -10.0 | MILES 80.0 | -10.0 |" in page
     assert (tmp_path / "auto-calibration.png").stat().st_size > 1000
+
+
+def test_what_is_picked_by_the_other_folds():
+    scores = np.array([[90.0, 50.0, 70.0], [80.0, 80.0, 10.0]])
+    # Without the first column the first row leads, without the second too, without the third the second.
+    assert _picked(scores) == pytest.approx((90 + 50 + 10) / 3)
+    assert _picked(np.array([[90.0, 10.0], [70.0, 10.0]])) == pytest.approx((80 + 10) / 2)
 
 
 def test_defaults_are_searched(tmp_path):
