@@ -14,7 +14,8 @@ from skmil._random import random_key
 from skmil._threads import interruptible
 from skmil.bags import Bags
 from skmil.kernels.base import BagKernel
-from skmil.learners.auto.parts import Part, parts_for, width
+from skmil.learners.auto.parts import Part, parts_for, scaler, width
+from skmil.learners.auto.whitening import BagWhitener
 from skmil.learners.base import leave_one_out
 from skmil.preprocessing import BagScaler
 
@@ -58,11 +59,12 @@ class BlendKernel(BagKernel):
     each training bag is left out in turn; :math:`s_p` is 1, and 1/2 for a kernel of one direction. Without
     labels all parts count the same.
 
-    The parts are set and graph kernels at three widths, isolation kernels at three sizes, the presence of
-    instances in their cells, boxes that are hit and how often, kernels on means, extremes, spreads, Fisher
-    vectors and the map of MILES, and, for two classes, what AW-SVM, MICA, a point of large Diverse Density
-    and boosted boxes decide about bags that they have not seen (for targets, such a point). One that fails,
-    or does not fit into the time, is left out and says why in ``leaderboard_``.
+    The parts are set and graph kernels at three widths, a set kernel on instances in units of what varies
+    inside a bag, isolation kernels at three sizes, the presence of instances in their cells, boxes that are
+    hit and how often, kernels on means, extremes, spreads, Fisher vectors and the map of MILES, and, for
+    two classes, what AW-SVM, MICA, a point of large Diverse Density and boosted boxes decide about bags
+    that they have not seen (for targets, such a point). One that fails, or does not fit into the time, is
+    left out and says why in ``leaderboard_``.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ class BlendKernel(BagKernel):
         return K
 
     def _fit(self, bags, y):
-        self.scalers_: dict[str, BagScaler] = {}
+        self.scalers_: dict[str, BagScaler | BagWhitener] = {}
         self.leaderboard_: list[dict] = []
         self.members_: list[Member] = []
         self.shares_: list[float] = []  # of the parts that are in the blend
@@ -205,11 +207,11 @@ class BlendKernel(BagKernel):
     def _scale(self, method: str, bags: Bags) -> Bags:
         """Training bags in a scaling, which is fitted once."""
         if method not in self.scalers_:
-            self.scalers_[method] = BagScaler(method, skip_sparse=True).fit(bags)
+            self.scalers_[method] = scaler(method).fit(bags)
         return self.scalers_[method].transform(bags)
 
     def _scaled(self, bags: Bags) -> dict[str, Bags]:
-        return {method: scaler.transform(bags) for method, scaler in self.scalers_.items()}
+        return {method: fitted.transform(bags) for method, fitted in self.scalers_.items()}
 
     def _gram(self, A, B):
         check_is_fitted(self)

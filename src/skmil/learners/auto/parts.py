@@ -26,8 +26,10 @@ from skmil.embeddings.base import BagEmbedding
 from skmil.kernels import BagKernel, GraphKernel, SetKernel
 from skmil.learners.annealing import MICA, AnnealedSVM
 from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.auto.whitening import BagWhitener
 from skmil.learners.boost import BallBoost
 from skmil.learners.density import DD, DDRegressor
+from skmil.preprocessing import BagScaler
 
 # Seconds for one unit of work on a slow core; an estimate that is too high leaves a part out, no more.
 PER_PAIR, PER_CELL, PER_VALUE, PER_PRODUCT = 1.2e-10, 2e-10, 4e-8, 1.5e-10
@@ -156,7 +158,7 @@ class Part:
     ----------
     name : what the leaderboard calls it
     kernel : unfitted
-    scaling : of the instances, as in ``BagScaler``
+    scaling : of the instances, as in ``BagScaler``; or "whitened"
     seconds : (bags, instances, numbers in an instance) -> what it costs to fit, roughly
     share : of the weight that others of the same merit have
     again : of those seconds, to map as many other bags
@@ -183,6 +185,11 @@ def parts_for(bags: Bags, y, seed: int) -> list[Part]:
     return sorted(found, key=lambda p: p.seconds(n, N, width(bags)))
 
 
+def scaler(scaling: str) -> BagScaler | BagWhitener:
+    """What brings the instances of a part to its scaling."""
+    return BagWhitener() if scaling == "whitened" else BagScaler(scaling, skip_sparse=True)
+
+
 def width(bags: Bags) -> int:
     """Numbers that an instance holds, on average: what work on it is in proportion to."""
     if not bags.is_sparse:
@@ -200,6 +207,11 @@ def _graphs(n: int, N: int, d: int) -> float:
     return 1.5 * _pairs(n, N, d)
 
 
+def _rotated(n: int, N: int, d: int) -> float:
+    """The same, of instances that are rotated into the directions of their covariance."""
+    return _pairs(n, N, d) + PER_PRODUCT * (3 * N + 10 * d) * d**2
+
+
 def _nearest(n: int, N: int, d: int) -> float:
     """The same, and products of rows as long as there are instances."""
     return _pairs(n, N, d) + PER_PRODUCT * n**2 * N
@@ -213,7 +225,8 @@ def _regions(n: int, N: int, d: int) -> float:
 def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
     """Pairs of instances: what a bag has in common with another, at several widths, or comes near to.
 
-    Weights of terms stay as they are: scaled, a rare term would decide every distance.
+    Weights of terms stay as they are: scaled, a rare term would decide every distance. Elsewhere what is
+    small beside features that go together is seen by distances in units of what varies inside a bag.
     """
     scaling, ranges = "none" if texts else "standard", "unit" if sparse else "minmax"
     kinds = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}
@@ -221,6 +234,7 @@ def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
         Part(f"set kernel, {w}", SetKernel(normalization="cosine", power=p), scaling, _pairs)
         for w, p in kinds.items()
     ]
+    whitened = Part("set kernel, whitened", SetKernel(normalization="cosine"), "whitened", _rotated)
     of_graphs = "none" if texts and not sparse else ranges
     graphs = [
         Part(f"graph, {w}", GraphKernel(gamma="scale", power=p), of_graphs, _graphs)
@@ -228,6 +242,7 @@ def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
     ]
     return [
         *widths,
+        *([] if texts or sparse else [whitened]),
         *graphs,
         Part("set kernel, ranges", SetKernel(normalization="cosine"), ranges, _pairs),
         Part("MILES", EmbeddingKernel(MilesEmbedding()), scaling, _nearest),
