@@ -129,6 +129,39 @@ def test_share_by_cross_validation(small):
     assert model.objective_ == same.objective_
 
 
+@pytest.mark.parametrize(
+    ("form", "share", "pooling"), [("to_dense", 0.8, "mean"), ("to_sparse", 0.2, "max")]
+)
+def test_the_share_of_texts_and_of_others(form, share, pooling):
+    rng = np.random.default_rng(0)
+    X = Bags.from_list([rng.random((5, 30)) * (rng.random((5, 30)) < 0.05) for _ in range(20)])
+    X = getattr(X if form == "to_sparse" else X.with_instances(X.instances + 1.0), form)()
+    y = np.arange(20) % 2
+    auto = AnnealedSVM(positive_share="auto", pooling="auto", gamma=0.5).fit(X, y)
+    assert (auto.positive_share_, auto.pooling_) == (share, pooling)
+    assert auto.has_witness == (pooling == "max")
+    given = AnnealedSVM(positive_share=share, pooling=pooling, gamma=0.5).fit(X, y)
+    assert_array_equal(auto.decision_function(X), given.decision_function(X))
+    three = AnnealedSVM(positive_share="auto", pooling="auto", gamma=0.5).fit(X, np.arange(20) % 3)
+    assert three.has_witness == auto.has_witness
+
+
+@pytest.mark.parametrize(
+    ("share", "pooling"),
+    [
+        (None, "max"),
+        (0.5, "max"),
+        (0.6, "mean"),
+        (lambda bag: 0.9, "mean"),
+        (np.where(np.arange(30) % 2, 0.2, 0.9), None),
+    ],
+)
+def test_the_mean_is_for_bags_most_of_which_is_positive(small, share, pooling):
+    X, y = small
+    expected = pooling or ("mean" if np.asarray(share)[y > 0].mean() > 0.5 else "max")
+    assert AnnealedSVM(positive_share=share, pooling="auto", gamma=0.5).fit(X, y).pooling_ == expected
+
+
 def test_a_factor_of_gamma(small):
     X, y = small
     half = AnnealedSVM("witness", gamma=1.0, gamma_factor=0.5).fit(X, y)

@@ -38,7 +38,10 @@ which had been 3 for all data, became the one of three whose probabilities of ba
 the border is that of the machine unless an offset is worth a parameter: 83.4 to 84.2 in twice five folds of
 the design sets and bags drawn for it, 81.8 to 83.1 on the ten newsgroups among them. Other weights, ridge
 regression or a second layer instead of the machine, and kernels on means and extremes of terms as they are
-were looked at there, and were no better. Nothing was chosen by the sets below.
+were looked at there, and were no better. And instances in units of what varies inside a bag became a part
+where features are dense, for data whose features go together: 96.3 to 98.8 on bags drawn so, 0.1 more in
+the mean of ten others (Musk, animals, pairs of Corel classes, digits, patches of photographs). Nothing was
+chosen by the sets below.
 
 A method whose first fold takes longer than {seconds} s of a core, or that refuses a set, has no figure
 there (–), nor has one that has not been run. The rank is that among the methods with a figure, and its mean

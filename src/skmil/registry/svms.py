@@ -86,7 +86,7 @@ INSTANCE_SVMS = [
         "Gehler and Chapelle 2007",
         "a certain share of the instances is positive",
         lambda: _scaled(
-            svm=_annealed("labels", C=10.0, positive_share=0.8, share_cost=10.0, pooling="mean"),
+            svm=_annealed("labels", C=10.0, positive_share="auto", share_cost=10.0, pooling="auto"),
         ),
         grid=_SHARE_GRID,
     ),

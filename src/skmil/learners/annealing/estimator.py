@@ -12,13 +12,13 @@ from skmil._threads import one_blas_thread
 from skmil.learners.annealing.assumptions import AllLabels, Assumption, ConvexWitness, Witness
 from skmil.learners.annealing.expansion import InstanceExpansion
 from skmil.learners.annealing.losses import LOSSES
-from skmil.learners.annealing.share import expected_share
+from skmil.learners.annealing.share import expected_share, pooling_for
 from skmil.learners.base import best_of_cuts
 
 ASSUMPTIONS = {"labels": AllLabels, "witness": Witness, "convex": ConvexWitness}
 COLDEST = 1e-6  # temperature, in units of C, at which the schedule ends whatever the entropy
 LOOSE, TIGHT = 0.03, 1e-3  # accuracy of the w-steps while it is warm, and at the end: ``tol`` where smaller
-POOLING = ("max", "mean")
+POOLING = ("max", "mean", "auto")
 
 
 class AnnealedSVM(InstanceExpansion):
@@ -70,19 +70,20 @@ class AnnealedSVM(InstanceExpansion):
         In units of C. ``None`` is the heuristic without annealing.
     cooling : float
         The temperature is divided by this, more than 1.
-    positive_share : float, array, function, "cv" or None
+    positive_share : float, array, function, "cv", "auto" or None
         Only for "labels". The share of positive instances to expect in a positive bag; one for each
         training bag, as an array or as a function of a bag (an array of instances), which also serves
         where a search splits the bags; "cv" chooses one among 0.1, ..., 1 by three-fold cross-validation
-        on them.
+        on them; "auto" is 0.2 where more than nine in ten values are zero, as in texts, and else 0.8.
     share_cost : float
         C_y, the price of another share than the expected one.
     n_positive : int
         Instances of a positive bag that are positive at least, or its witnesses; all of a smaller bag.
         Not for "convex".
-    pooling : "max" or "mean"
+    pooling : "max", "mean" or "auto"
         What becomes of the numbers of the instances of a bag. The mean is for bags most of which is
-        positive: then the largest of many numbers says little.
+        positive: then the largest of many numbers says little. "auto" is the mean where more than half
+        of a positive bag is expected to be positive.
     n_components : "auto", int or None
         Nystroem features from so many random instances instead of the exact kernel. "auto" keeps the exact
         kernel up to 7,000 instances and uses 500 features above; ``kernel_error_`` says how good they are.
@@ -116,6 +117,7 @@ class AnnealedSVM(InstanceExpansion):
         negative bags and for those without weight.
     positive_share_ : float, array or None
         The share that was expected, given or chosen.
+    pooling_ : "max" or "mean"
     found_share_ : float
         The share of p > 0.5 that was found among the instances of positive bags.
     n_iter_ : int
@@ -158,7 +160,7 @@ class AnnealedSVM(InstanceExpansion):
         "coef0": [ANY],
         "start_temperature": [POSITIVE, None],
         "cooling": [real(1, None)],
-        "positive_share": [real(0, 1, "right"), one_of("cv"), "array-like", callable, None],
+        "positive_share": [real(0, 1, "right"), one_of("cv", "auto"), "array-like", callable, None],
         "share_cost": [POSITIVE],
         "n_positive": [COUNT],
         "pooling": [one_of(*POOLING)],
@@ -227,6 +229,7 @@ class AnnealedSVM(InstanceExpansion):
         if self.positive_share is not None and self.assumption != "labels":
             raise ValueError(f"positive_share needs assumption='labels', not {self.assumption!r}")
         self.positive_share_ = expected_share(self, bags, y, w)
+        self.pooling_ = pooling_for(self.positive_share_, y) if self.pooling == "auto" else self.pooling
         with one_blas_thread():
             problem = self._problem(bags, y, w)
             machine, landmarks = self._machine(bags, w, self.loss, TIGHT)
@@ -244,13 +247,13 @@ class AnnealedSVM(InstanceExpansion):
     @property
     def has_witness(self) -> bool:
         """Whether the instance of largest score decides alone."""
-        return self.pooling == "max"
+        return all(part.pooling_ == "max" for part in getattr(self, "estimators_", [self]))
 
     def _decision(self, bags):
         return self._pooled(self._instances(bags), bags)
 
     def _pooled(self, f, bags) -> np.ndarray:
-        if self.pooling == "mean":
+        if self.pooling_ == "mean":
             return np.add.reduceat(f, bags.offsets[:-1]) / bags.sizes
         return np.maximum.reduceat(f, bags.offsets[:-1])
 
