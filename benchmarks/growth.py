@@ -1,10 +1,11 @@
 """How methods grow: ``python benchmarks/growth.py [--seconds 10] [--methods A,B] [--again] [--page]``.
 
-One method after the other is fitted on made bags of growing size. A point is the seconds of processor time
-of a fit, its peak of memory, and the seconds to predict one bag; points are kept in ``growth.jsonl`` as
-soon as they are known, so that the script may be stopped and started again. A method that runs out of its
-seconds or of memory is not tried on larger sizes. ``--page`` writes docs/growth.md and its pictures from
-what is known, ``--again`` measures the named methods anew.
+One method after the other is fitted on made bags of growing size. A point is the seconds of processor
+time of a fit, its peak of memory, and the seconds to predict one bag; points are kept in ``growth.jsonl``
+as soon as they are known, so that the script may be stopped and started again. A method that runs out of
+its seconds or of memory is not tried on larger sizes. Ten thousand bags come last, two methods at a time.
+``--page`` writes docs/growth.md and its pictures from what is known, ``--again`` measures the named
+methods anew.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,6 +35,7 @@ MEMORY, ROOM = 24e9, 6e9  # bytes of the machine that the page speaks of, and th
 SEEN = 3e7  # bytes from which a peak says something about the method
 FLAT = 0.7  # exponent of memory up to which it does not tell where it ends
 SECONDS, LONG = 10.0, 3600.0  # that a fit may take, and one of ten thousand bags
+AT_ONCE = 2  # methods on ten thousand bags
 TEN_THOUSAND = {**MIDDLE, "bags": 10_000, "long": True}
 OVER = 77  # exit code of a process whose seconds are over
 LETTER = 0.024  # height of a name, as a share of the picture
@@ -44,7 +47,7 @@ def points(axis: str) -> list[dict]:
     return [{**MIDDLE, axis: size} for size in SIZES[axis]]
 
 
-def work(name: str, rows: list[dict], seconds: float) -> None:
+def work(name: str, rows: list[dict], long: bool, seconds: float) -> None:
     """Measure in this process what ``rows`` do not know; it ends where its seconds are over.
 
     Writes a line before a point, with its size, and one after it.
@@ -58,7 +61,7 @@ def work(name: str, rows: list[dict], seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (int(_status("VmSize") + ROOM), resource.RLIM_INFINITY))
     watch = Watch()
     found = {json.dumps(row["size"], sort_keys=True): row for row in rows}
-    for sizes in [[MUSK1], *(points(axis) for axis in SIZES), [TEN_THOUSAND]]:
+    for sizes in [[TEN_THOUSAND]] if long else [[MUSK1], *(points(axis) for axis in SIZES)]:
         for before, size in zip([{}, *sizes], sizes, strict=False):
             key, last = json.dumps(size, sort_keys=True), found.get(json.dumps(before, sort_keys=True), {})
             if key in found and "failed" not in found[key]:
@@ -70,7 +73,7 @@ def work(name: str, rows: list[dict], seconds: float) -> None:
             watch.start(LONG)
             with suppress(ValueError):  # refused
                 skmil.method(name).fit(*made(12, 3, min(size["features"], 200)))  # loads compiled code
-            watch.start(LONG if "long" in size else seconds)
+            watch.start(seconds)
             found[key] = {"size": size, **measure(skmil.method(name), X, y)}
             print(json.dumps(found[key]), flush=True)
             if "failed" in found[key]:
@@ -149,12 +152,12 @@ def musk(*_shape):
     return load_musk1(return_X_y=True)
 
 
-def run(name: str, seconds: float) -> None:
+def run(name: str, long: bool, seconds: float) -> None:
     """Measure what is not known of a method; where a process ends at a point, the next one goes on."""
     environment = {**os.environ, **dict.fromkeys(("SKMIL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
     while True:
         rows = [row for (of, _), row in known().items() if of == name]
-        task = json.dumps({"name": name, "rows": rows, "seconds": seconds})
+        task = json.dumps({"name": name, "rows": rows, "long": long, "seconds": seconds})
         command = [sys.executable, __file__, "--work", task]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
             row: dict = {}
@@ -165,7 +168,7 @@ def run(name: str, seconds: float) -> None:
             code = process.wait()
         if not row or (code == 0 and len(row) > 1):
             return
-        keep({"name": name, **row, "failed": _end(code, LONG if "long" in row["size"] else seconds)})
+        keep({"name": name, **row, "failed": _end(code, seconds)})
 
 
 def _end(code: int, seconds: float) -> str:
@@ -244,7 +247,11 @@ def page(names: list[str], seconds: float) -> str:
         text += ["|---|---|---|---|---|---|---|---|---|"]
         text += [_line(rows, n, axis, seconds) for n in names if len(series(rows, n, axis)[0])]
     text += ["", "## Ten thousand bags", ""]
-    text += [f"Of the same kind, in any case: a fit may take {LONG:.0f} s.", ""]
+    text += [
+        f"Of the same kind, in any case: a fit may take {LONG:.0f} s. {AT_ONCE} methods at a time, "
+        "each on a core of its own.",
+        "",
+    ]
     text += ["| method | fit, s | one bag, ms | memory, MB |", "|---|---|---|---|"]
     text += [_whole(n, rows[_key(n, TEN_THOUSAND)]) for n in names if _key(n, TEN_THOUSAND) in rows]
     text += ["", "## One bag of Musk1", "", "The fastest of five, after one to warm up.", ""]
@@ -365,7 +372,9 @@ def main() -> None:
         forget(names)
     if not options.page:
         for name in names:
-            run(name, options.seconds)
+            run(name, False, options.seconds)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda name: run(name, True, LONG), names))
     draw(list(skmil.methods()))
     PAGE.write_text(page(list(skmil.methods()), options.seconds), "utf-8")
 
