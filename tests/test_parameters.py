@@ -36,6 +36,7 @@ from skmil.learners import (
     WideLinearSVC,
 )
 from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.auto.whitening import BagWhitener
 from skmil.learners.c45 import C45Partition
 from skmil.preprocessing import BagImputer, ForInstances
 from skmil.registry import REGISTRY
@@ -43,7 +44,7 @@ from skmil.sources import ImageBags, MoleculeBags, PairwiseAlignment, SequenceBa
 from tests.catalogue import CLASSIFIERS, EMBEDDINGS, KERNELS, PREPROCESSORS, REGRESSORS
 
 ON_TABLES = [WideLinearSVC(), C45Partition()]
-BEFORE = [*PREPROCESSORS, BagImputer(), ForInstances(StandardScaler())]
+BEFORE = [*PREPROCESSORS, BagImputer(), BagWhitener(), ForInstances(StandardScaler())]
 AROUND = [
     BlendKernel(),
     DecisionKernel(DD(max_starts=2, random_state=0), positive=1),
