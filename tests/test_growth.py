@@ -33,6 +33,18 @@ def test_exponents_and_where_memory_ends(growth):
     assert np.isnan(growth.largest(sizes, 8.0 * sizes))  # too little memory to say anything
 
 
+def test_where_memory_ends_is_told_by_ten_thousand_bags_too(growth):
+    sizes = [*growth.points("bags")[:2], growth.TEN_THOUSAND]
+    row = {"fit": 1.0, "one": 0.1}
+    rows = {growth._key("A", s): {**row, "peak": 8.0 * s["bags"] ** 2} for s in sizes}
+    seen, peaks = growth._peaks(rows, "A", "bags")
+    assert_allclose(seen, [100, 300, 10_000])
+    assert_allclose(growth.largest(seen, peaks), np.sqrt(24e9 / 8))
+    del rows[growth._key("A", growth.TEN_THOUSAND)]
+    assert_allclose(growth._peaks(rows, "A", "bags")[0], [100, 300])
+    assert_allclose(growth._peaks(rows, "A", "features")[0], [20])
+
+
 def test_sizes_that_cannot_be_done_in_time_are_not_tried(growth):
     small, large = growth.points("bags")[:2]
     assert not growth.too_large({}, {}, small, 1.0)
