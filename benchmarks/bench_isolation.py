@@ -5,7 +5,7 @@ Both sides of a ratio see the same instances and partitions, a part of all (``in
 """
 
 import numpy as np
-from common import best, data
+from common import best, data, forget_peak, peak_mib
 from numba import njit
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
@@ -101,9 +101,9 @@ def pairs(cells, offsets, i):
 
 def isolation_speaker():
     """Fit and predict at full size; memory in MiB, the machine's seconds (no ratio: it must just work)."""
-    import resource
     import time
 
+    forget_peak()
     with threadpool_limits(2), threads(2):
         bags, y = make_speaker_like(random_state=0, return_X_y=True)
         model = skmil.method("ISK", n_cells=N_CELLS)
@@ -112,11 +112,11 @@ def isolation_speaker():
         fitted = time.perf_counter()
         accuracy = model.score(bags[300:], y[300:])
         done = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_mib()
     return {
         "ratio": round(2048 / peak, 2),
         "reference": "2 GiB of memory",
-        "peak_mib": round(peak),
+        "peak_mib": peak,
         "fit_seconds": round(fitted - start, 1),
         "predict_seconds": round(done - fitted, 1),
         "accuracy": round(accuracy, 3),

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from common import peak_mib
 from sklearn.svm import LinearSVC
 
 import skmil
@@ -239,10 +240,7 @@ BENCHMARKS = {
 }
 
 if __name__ == "__main__":
-    import resource
-
     what, *arguments = sys.argv[1:]
     children = {f.__name__: f for f in (isolation, reading, method, nystroem)}
     answer = children[what](*arguments)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(json.dumps({**answer, "peak_mib": peak}))
+    print(json.dumps({**answer, "peak_mib": peak_mib()}))
