@@ -23,7 +23,7 @@ class MinimaxKernel(BagKernel):
     gamma : float, "scale" or "length"
         "scale" is one over the number of features of s: values of scaled features stay near one. Those
         of texts, almost all of them zero, would vanish beside c; "length" is one over the mean of
-        |s|^2 over the training bags.
+        :math:`|s|^2` over the training bags.
 
     Attributes
     ----------
