@@ -7,20 +7,21 @@ from skmil._product import product
 from skmil._threads import one_blas_thread
 from skmil.preprocessing import BagScaler, _BagTransformer
 
-LEAST = 1e-10  # of the largest variance, that any direction has
+LEAST = 1e-10  # share of the largest variance that every direction is given
 ROUNDING = 1e-10  # deviations up to here, of features that have 1 over all bags, are rounding
 
 
 class BagWhitener(_BagTransformer):
-    r"""Rotate and stretch features so that the instances of a bag vary alike in every direction.
+    r"""Rotate and stretch features into units of how much the instances of a bag vary, by direction.
 
     .. math:: x \mapsto \Lambda^{-1/2} V^T x, \qquad V \Lambda V^T = \Sigma
 
     with x standardised and :math:`\Sigma` the covariance of instances about the mean of their bag, over
-    all bags, shrunk to a multiple of the identity [1]_. So what tells bags apart counts, however small it
-    is, where the instances of one bag hardly differ: distances on standardised features drown it in
-    features that go together. Where nothing varies inside a bag there are no units, and all becomes 0.
-    Sparse features become dense.
+    all bags, shrunk towards a multiple of the identity [1]_, so that the weakest directions still vary
+    less than the others. So what tells bags apart counts, however small it is, where the instances of
+    one bag hardly differ: distances on standardised features drown it in features that go together.
+    Where nothing varies inside a bag there are no units, and all becomes 0. Sparse features become
+    dense.
 
     Attributes
     ----------
