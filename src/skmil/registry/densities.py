@@ -45,7 +45,7 @@ DENSITY_METHODS = [
         "at least one instance is near one target point",
         lambda: scaled(dd=DD()),
         lambda: scaled(dd=DDRegressor()),
-        revision=2,
+        revision=3,
     ),
     Method(
         "EM-DD",
