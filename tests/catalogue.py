@@ -79,6 +79,7 @@ KERNELS = [
     Power(SetKernel(gamma=0.5), rho=0.5),
     EmpiricalMap(SetKernel(gamma=0.5)),
     EmbeddingKernel(MeanEmbedding()),
+    EmbeddingKernel(MeanEmbedding(), standardized=False, power=2.0),
     SetKernel(gamma=0.5) + MinimaxKernel(),
     SetKernel(gamma=0.5) * MinimaxKernel(),
     GraphKernel(metric="relevant"),

@@ -6,18 +6,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import brier_score_loss
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
 
 import skmil
 from skmil import Bags
 from skmil.cli import main
 from skmil.datasets import make_counts
-from skmil.embeddings import IsolationEmbedding
+from skmil.embeddings import IsolationEmbedding, MeanEmbedding
 from skmil.formats import write_bags
-from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel
+from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel, EmbeddingKernel
 from skmil.learners.auto import blend, estimator
 from skmil.learners.auto.blend import predicted
 from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.auto.machine import decisions, machines
 from skmil.learners.auto.parts import parts_for
 from tests.test_explanation import planted
 
@@ -135,7 +138,58 @@ def test_the_price_taken_is_that_of_the_best_probabilities(toy, monkeypatch, bes
 
     monkeypatch.setattr(AutoClassifier, "_told", told)
     model = AutoClassifier().fit(X, y)
-    assert model.C_ == model.svm_.C == estimator.PRICES[best]
+    assert model.C_ == estimator.PRICES[best]
+
+
+def unit_kernel(n, seed=0):
+    Z = np.random.default_rng(seed).normal(size=(n, 4))
+    Z -= Z.mean(axis=0)
+    return Z @ Z.T / 4
+
+
+def test_the_machine_for_two_classes_is_that_of_libsvm():
+    K, codes, w = unit_kernel(40), np.arange(40) % 2, np.linspace(0.5, 2, 40)
+    for C, found in zip((1.0, 10.0), machines(K, codes, w, (1.0, 10.0), 2), strict=True):
+        svm = SVC(kernel="precomputed", C=C).fit(K, codes, sample_weight=w)
+        assert_allclose(decisions(K[:7], found)[:, 0], svm.decision_function(K[:7]), atol=1e-9)
+        assert found[0].sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_machine_for_more_classes_is_weighted_least_squares():
+    K, codes, w = unit_kernel(30), np.arange(30) % 3, np.linspace(0.5, 2, 30)
+    for C, (alpha, offsets) in zip((1.0, 10.0), machines(K, codes, w, (1.0, 10.0), 3), strict=True):
+        for k in range(3):  # the derivatives by f and by the offset are zero
+            y = np.where(codes == k, 1.0, -1.0)
+            system = np.block(
+                [[K + np.diag(1 / (C * w)), np.ones((30, 1))], [np.ones((1, 30)), np.zeros((1, 1))]]
+            )
+            *expected, offset = np.linalg.solve(system, np.append(y, 0.0))
+            assert_allclose(alpha[:, k], expected, atol=1e-9)
+            assert offsets[k] == pytest.approx(offset)
+
+
+def test_every_class_of_many_has_a_part_in_the_machine():
+    X, y, _ = planted(0, 120, classes=3)
+    T, truth, _ = planted(1, 80, classes=3)
+    model = AutoClassifier().fit(X, y)
+    assert model.alpha_.shape == (120, 3) and model.offsets_.shape == (3,)
+    assert model.score(T, truth) > 0.9
+    assert_allclose(model.alpha_.sum(axis=0), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("sparse_vectors", [False, True])
+@pytest.mark.parametrize("power", [0.25, 1.0])
+def test_vectors_as_they_are_have_the_kernel_of_scikit_learn(sparse_vectors, power):
+    rng = np.random.default_rng(0)
+    tables = [np.where(rng.random((3, 20)) < 0.3, rng.random((3, 20)), 0.0) for _ in range(12)]
+    X = Bags.from_list([sparse.csr_matrix(t) for t in tables] if sparse_vectors else tables)
+    k = EmbeddingKernel(MeanEmbedding(), standardized=False, power=power)
+    Z = np.array([t.mean(axis=0) for t in tables])
+    D = euclidean_distances(Z, squared=True)
+    expected = rbf_kernel(Z, gamma=power / np.median(D[np.triu_indices(12, 1)]))
+    assert_allclose(k.fit_transform(X), expected, atol=1e-12)
+    assert_allclose(k.transform(X[:5]), expected[:5], atol=1e-12)
+    assert_allclose(k(X[3:], X[:2]), expected[3:, :2], atol=1e-12)
 
 
 def test_an_offset_must_be_worth_it():
@@ -381,8 +435,9 @@ class TestDecisions:
         weights = {row["part"]: row["weight"] for row in model.leaderboard_}
         assert weights["AW-SVM of the second class"] > 0.01 and "MICA of the first class" in weights
         assert not {"minimum and maximum", "mean and spread"} & {*weights}
-        mean = next(m for m in model.kernel_.members_ if m.name == "mean")
-        assert mean.scaling == "none" and mean.kernel.linear_
+        means = [m for m in model.kernel_.members_ if m.name.startswith("mean")]
+        assert [m.kernel.linear_ for m in means] == [True, False, False, False]
+        assert not any(m.scaling != "none" or hasattr(m.kernel, "center_") for m in means)
         assert model.score(tables[40:], y[40:]) > 0.9
 
     @pytest.mark.parametrize(("size", "features"), [(20, None), (21, 300)])

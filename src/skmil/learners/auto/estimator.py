@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from skmil import _state as state
@@ -15,6 +15,7 @@ from skmil._schema import check_bags
 from skmil._threads import slices
 from skmil.bags import Bags
 from skmil.learners.auto.blend import BlendKernel, blended, weigh
+from skmil.learners.auto.machine import PENALTIES, decisions, kernel_ridge, machines, targets
 from skmil.learners.base import BagClassifier, BagEstimator, BagRegressor, leave_one_out
 
 PRICES = (1.0, 3.0, 10.0)  # C of the machine; kernels have unit variance, so that it means the same for all
@@ -23,7 +24,6 @@ WORTH = 1.0  # what an offset must take off the log loss of all bags, as Akaike 
 FOR_PARTS = 0.7  # of the time; the rest is for weights, machine and calibration
 MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of landmarks
 LANDMARKS = 800
-PENALTIES = 10.0 ** np.arange(-4, 4)  # of ridge regression on a kernel of unit variance
 FEW_FOLDS = 1000  # bags beyond which three folds are enough to calibrate
 BLOCK = 512  # bags mapped at a time
 
@@ -67,13 +67,14 @@ class _Auto(BagEstimator):
 
 
 class AutoClassifier(_Auto, BagClassifier):
-    """The answer to "which one?": a support vector machine on a blend of kernels that predict the labels.
+    """The answer to "which one?": one machine on a blend of kernels that predict the labels.
 
     Nothing needs to be chosen. The blend (``BlendKernel``) sees a bag as a whole and by its instances, at
-    several scales; how much each view counts is learned from the training labels. Probabilities are
-    calibrated on bags that were left out (Platt 1999), and the most probable class is predicted; without
-    signal in the data they are near the shares of the classes. The price of a bag on the wrong side is
-    the one of three whose probabilities of bags left out are best.
+    several scales; how much each view counts is learned from the training labels. The machine is a support
+    vector machine for two classes, and ridge regression of each against the rest for more. Probabilities
+    are calibrated on bags that were left out (Platt 1999), and the most probable class is predicted;
+    without signal in the data they are near the shares of the classes. The price of a bag on the wrong
+    side is the one of three whose probabilities of bags left out are best.
 
     Beyond 2,000 bags, 800 of them are landmarks (Williams & Seeger 2001), and the machine is linear.
 
@@ -127,7 +128,7 @@ class AutoClassifier(_Auto, BagClassifier):
         if len(self.classes_) > 2 or self.landmarks_ is not None:
             return leave_one_out(self._decisions, bags)
         slope = -self.sigmoids_[0, 0]
-        return self.kernel_.contributions(bags, slope * self.svm_.dual_coef_.ravel())
+        return self.kernel_.contributions(bags, slope * self.alpha_[:, 0])
 
     def _fit_classes(self, bags, codes, w):
         K = self._fit_blend(bags, codes)
@@ -136,15 +137,17 @@ class AutoClassifier(_Auto, BagClassifier):
         if K is None:
             self.svm_ = _linear().fit(Z, codes, sample_weight=w)
         else:
-            self.svm_ = _machine(self.C_).fit(K, codes, sample_weight=w)
-            self.n_bags_ = len(bags)
-            self.kernel_.restrict(self.svm_.support_)
+            alpha, self.offsets_ = machines(K, codes, w, [self.C_], len(self.classes_))[0]
+            counting = np.flatnonzero(alpha.any(axis=1))
+            self.alpha_ = alpha[counting]
+            self.kernel_.restrict(counting)
         self._forget()
 
     def _check_state(self) -> None:
         if self.landmarks_ is None:
-            n = state.kept(self, "svm_", SVC).shape_fit_[0]
-            state.count(self, "n_bags_", n, n)
+            n, columns = len(state.attribute(self.kernel_, "bags_")), _columns(self.classes_)
+            state.finite(self, "alpha_", (n, columns))
+            state.finite(self, "offsets_", (columns,))
 
     def _calibrate(self, codes, w, Z) -> tuple[float, np.ndarray]:
         """The price, and slope and offset of a sigmoid for each class, that suit bags left out best."""
@@ -156,10 +159,9 @@ class AutoClassifier(_Auto, BagClassifier):
         folds = min(5 if len(codes) <= FEW_FOLDS else 3, fewest)
         for a, b in StratifiedKFold(folds, shuffle=True, random_state=0).split(codes, codes):
             left_out[:, b] = self._told(prices, codes, w, Z, a, b)
-        targets = codes[:, None] == ([1] if len(self.classes_) == 2 else np.arange(len(self.classes_)))
-        found = []
+        own, found = targets(codes, len(self.classes_)).T, []
         for C, told in zip(prices, left_out, strict=True):
-            sigmoids = np.array([platt(d, t, w) for d, t in zip(told.T, targets.T, strict=True)])
+            sigmoids = np.array([platt(d, t, w) for d, t in zip(told.T, own, strict=True)])
             logs = _log_probabilities(_log_odds(told, sigmoids))
             found.append((-float(w @ logs[np.arange(len(codes)), codes]), C, sigmoids))
         return min(found, key=lambda f: f[0])[1:]
@@ -170,9 +172,8 @@ class AutoClassifier(_Auto, BagClassifier):
             return [_table(_linear().fit(Z[a], codes[a], w[a]).decision_function(Z[b]))]
         grams, shares = self.kernel_.grams_, self.kernel_.shares_
         K = blended(grams, weigh(grams, codes, shares, a))
-        fitted, new = K[np.ix_(a, a)], K[np.ix_(b, a)]
-        machines = [_machine(C).fit(fitted, codes[a], sample_weight=w[a]) for C in prices]
-        return [_table(m.decision_function(new)) for m in machines]
+        found = machines(K[np.ix_(a, a)], codes[a], w[a], prices, len(self.classes_))
+        return [decisions(K[np.ix_(b, a)], machine) for machine in found]
 
     def _decisions(self, bags):
         """Log-odds of ``classes_[1]``, or the logarithm of each class's probability up to a constant."""
@@ -182,9 +183,7 @@ class AutoClassifier(_Auto, BagClassifier):
         """Decision values of the machine."""
         if self.landmarks_ is not None:
             return self.svm_.decision_function(self._features(bags))
-        K = np.zeros((len(bags), self.n_bags_))
-        K[:, self.svm_.support_] = self.kernel_.transform(bags)
-        return self.svm_.decision_function(K)
+        return decisions(self.kernel_.transform(bags), (self.alpha_, self.offsets_))
 
 
 class AutoRegressor(_Auto, BagRegressor):
@@ -261,21 +260,6 @@ def platt(scores: np.ndarray, positive: np.ndarray, w: np.ndarray) -> tuple[floa
     plain = minimize(loss, [0.0, 0.0], jac=True, bounds=[(None, 0.0), (0.0, 0.0)])
     found = free if plain.fun - free.fun > WORTH * w.mean() else plain
     return float(found.x[0]), float(found.x[1])
-
-
-def kernel_ridge(K: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float]:
-    """Coefficients of ridge regression, and the penalty of smallest error with each bag left out."""
-    best = (np.inf, np.zeros(len(y)), 0.0)
-    for penalty in PENALTIES:
-        inverse = np.linalg.inv(K + np.diag(penalty / w))
-        alpha = inverse @ y
-        error = float(w @ (alpha / np.diag(inverse)) ** 2)
-        best = min(best, (error, alpha, float(penalty)), key=lambda found: found[0])
-    return best[1], best[2]
-
-
-def _machine(C: float) -> SVC:
-    return SVC(kernel="precomputed", C=C)
 
 
 def _linear() -> LinearSVC:

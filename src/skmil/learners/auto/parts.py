@@ -4,14 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from skmil._cluster import map_bags
-from skmil._engines.sparse_products import inner
 from skmil._moments import mostly_zero
-from skmil._product import product
 from skmil.bags import Bags
 from skmil.embeddings import (
     BoxEmbedding,
@@ -22,10 +16,10 @@ from skmil.embeddings import (
     MilesEmbedding,
     MinMaxEmbedding,
 )
-from skmil.embeddings.base import BagEmbedding
 from skmil.kernels import BagKernel, GraphKernel, SetKernel
 from skmil.learners.annealing import MICA, AnnealedSVM
 from skmil.learners.auto.decision import DecisionKernel
+from skmil.learners.auto.embedded import EmbeddingKernel
 from skmil.learners.auto.whitening import BagWhitener
 from skmil.learners.boost import BallBoost
 from skmil.learners.density import DD, DDRegressor
@@ -39,115 +33,9 @@ PARTITIONS, BOXES = 200, 3000
 EXACT, FEATURES = 2000, 300  # instances up to which a machine is exact, and its features beyond
 DECIDING = 0.1  # of the seconds that a machine needs to learn, until it has decided about as many bags
 ONE_DIRECTION = 0.5  # share of a kernel that has its whole variance there, where others have some tenth
+WIDTHS = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}  # powers of the kernel of the typical distance
 STARTS, STEPS = 20, 60  # of the search for a point, which need not be the best one
 FEW_BAGS = 12  # up to which nothing can be said about bags left out
-
-
-class EmbeddingKernel(BagKernel):
-    r"""A kernel on the vectors that an embedding makes of bags.
-
-    .. math:: k(A, B) = \exp(-\gamma |z(A) - z(B)|^2) \quad \text{or} \quad \langle z(A), z(B) \rangle
-
-    with z standardised on the training bags, :math:`\gamma` one over their median squared distance.
-
-    Parameters
-    ----------
-    embedding : BagEmbedding
-    linear : bool
-        Inner products of the vectors as they are; sparse vectors always have these.
-
-    Attributes
-    ----------
-    embedding_ : the fitted embedding
-    vectors_ : those of the training bags
-
-    Examples
-    --------
-    >>> from skmil.embeddings import MeanEmbedding
-    >>> from skmil.learners import EmbeddingKernel
-    >>> EmbeddingKernel(MeanEmbedding()).fit_transform([[[0.0]], [[1.0], [3.0]], [[4.0]]]).round(2)
-    array([[1.  , 0.37, 0.02],
-           [0.37, 1.  , 0.37],
-           [0.02, 0.37, 1.  ]])
-    """
-
-    vectors_: np.ndarray
-
-    _parameter_constraints: dict = {
-        "embedding": [BagEmbedding],
-        "linear": ["boolean"],
-    }
-
-    def __init__(self, embedding, linear=False):
-        self.embedding = embedding
-        self.linear = linear
-
-    def fit_transform(self, X, y=None, **fit_params):
-        """``fit``, then the Gram matrix of the training bags."""
-        self.fit(X, y, **fit_params)
-        return self._kernel(self.vectors_, self.vectors_)
-
-    def transform(self, X):
-        """K(X, training bags), whose vectors are known from ``fit``."""
-        check_is_fitted(self)
-        return map_bags(self._columns, self._check(X, tables=False))
-
-    def restrict(self, rows):
-        """Forget all training bags but those in ``rows``, and their vectors."""
-        super().restrict(rows)
-        self.vectors_ = self.vectors_[rows]
-
-    @available_if(lambda self: self.linear_ and hasattr(self.embedding_, "contributions"))
-    def contributions(self, X, alpha) -> np.ndarray:
-        """Share of each instance of X in K(X, kept bags) alpha; where the embedding knows it, exactly."""
-        return np.concatenate(self.embedding_.contributions(X, self.vectors_.T @ alpha))
-
-    def _fit(self, bags, y):
-        self.embedding_ = clone(self.embedding)
-        Z = self.embedding_.fit_transform(bags, y)
-        self.linear_ = self.linear or hasattr(Z, "toarray")
-        if not self.linear_:
-            spread = Z.std(axis=0)
-            varies = spread > 1e-12 * np.abs(Z).max(axis=0)
-            self.center_, self.scale_ = Z.mean(axis=0), np.where(varies, spread, 1.0)
-            Z = (Z - self.center_) / self.scale_
-            self.gamma_ = _one_over_median(Z)
-        self.vectors_ = Z
-
-    def _columns(self, bags: Bags) -> np.ndarray:
-        """K(bags, training bags); an embedding that knows a short way to inner products takes it."""
-        if self.linear_ and hasattr(self.embedding_, "products"):
-            return self.embedding_.products(bags, self.vectors_)
-        return self._kernel(self._vectors(bags), self.vectors_)
-
-    def _vectors(self, bags: Bags):
-        Z = self.embedding_.transform(bags)
-        return Z if self.linear_ else (Z - self.center_) / self.scale_
-
-    def _gram(self, A, B):
-        check_is_fitted(self)
-        a = self._vectors(A)
-        return self._kernel(a, a if A is B else self._vectors(B))
-
-    def _kernel(self, a, b) -> np.ndarray:
-        if hasattr(a, "toarray"):
-            return inner(a, b)
-        products = product(a, b)
-        if self.linear_:
-            return products
-        return np.exp(-self.gamma_ * np.maximum(_squares(a)[:, None] + _squares(b) - 2 * products, 0))
-
-
-def _squares(Z) -> np.ndarray:
-    return np.einsum("ij,ij->i", Z, Z)
-
-
-def _one_over_median(Z, most: int = 1000) -> float:
-    rows = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), most)).astype(int))
-    s = _squares(Z[rows])
-    D = np.maximum(s[:, None] + s - 2 * Z[rows] @ Z[rows].T, 0)[~np.tri(len(rows), dtype=bool)]
-    middle = float(np.median(D)) if len(D) else 0.0
-    return 1.0 / middle if middle > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -229,16 +117,15 @@ def _of_pairs(sparse: bool, texts: bool) -> list[Part]:
     small beside features that go together is seen by distances in units of what varies inside a bag.
     """
     scaling, ranges = "none" if texts else "standard", "unit" if sparse else "minmax"
-    kinds = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}
     widths = [
         Part(f"set kernel, {w}", SetKernel(normalization="cosine", power=p), scaling, _pairs)
-        for w, p in kinds.items()
+        for w, p in WIDTHS.items()
     ]
     whitened = Part("set kernel, whitened", SetKernel(normalization="cosine"), "whitened", _rotated)
     of_graphs = "none" if texts and not sparse else ranges
     graphs = [
         Part(f"graph, {w}", GraphKernel(gamma="scale", power=p), of_graphs, _graphs)
-        for w, p in kinds.items()
+        for w, p in WIDTHS.items()
     ]
     return [
         *widths,
@@ -344,7 +231,8 @@ def _points(n: int, N: int, d: int) -> float:
 def _of_vectors(sparse: bool, texts: bool, seed: int) -> list[Part]:
     """A bag as one vector: its mean, its extremes, how it differs from all.
 
-    Weights of terms stay as they are in the mean; what is standardised is not for them.
+    Weights of terms stay as they are in the mean, which is then seen at three widths, too, as a few long
+    texts decide inner products; what is standardised is not for them.
     """
 
     def passes(factor):
@@ -354,8 +242,13 @@ def _of_vectors(sparse: bool, texts: bool, seed: int) -> list[Part]:
     mean = Part(
         "mean", EmbeddingKernel(MeanEmbedding(), linear=bare), "none" if bare else "standard", passes(1)
     )
+    near = [
+        Part(f"mean, {w}", EmbeddingKernel(MeanEmbedding(), standardized=False, power=p), "none", passes(1))
+        for w, p in WIDTHS.items()
+    ]
+    means = [mean, *(near if texts else [])]
     if sparse:
-        return [mean]
+        return means
     ends = EmbeddingKernel(MinMaxEmbedding())
     spread = EmbeddingKernel(MeanStdEmbedding())
     standardised = [
@@ -363,7 +256,7 @@ def _of_vectors(sparse: bool, texts: bool, seed: int) -> list[Part]:
         Part("mean and spread", spread, "minmax", passes(2)),
     ]
     return [
-        mean,
+        *means,
         *([] if texts else standardised),
         *[
             Part(
