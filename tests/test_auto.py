@@ -18,7 +18,7 @@ from skmil.embeddings import IsolationEmbedding, MeanEmbedding
 from skmil.formats import write_bags
 from skmil.learners import DD, AutoClassifier, AutoRegressor, BlendKernel, EmbeddingKernel
 from skmil.learners.auto import blend, estimator
-from skmil.learners.auto.blend import predicted
+from skmil.learners.auto.blend import predicted, weigh
 from skmil.learners.auto.decision import DecisionKernel
 from skmil.learners.auto.machine import decisions, machines
 from skmil.learners.auto.parts import parts_for
@@ -46,10 +46,23 @@ def test_what_a_kernel_predicts_is_what_refits_without_each_bag_give(monkeypatch
             rest = np.delete(np.arange(12), i)
             A = K[np.ix_(rest, rest)] + 1.0 + penalty * np.eye(11)
             found = (K[i, rest] + 1.0) @ np.linalg.solve(A, Y[rest])
-            error += np.sum((Y[i] - found) ** 2)
-            alone += np.sum((Y[i] - Y[rest].mean(axis=0)) ** 2)
-        assert predicted(K, labels) == pytest.approx(1 - error / alone, rel=1e-9)
-        assert 0 <= predicted(np.eye(12), labels) < 0.03
+            error += (Y[i] - found) ** 2
+            alone += (Y[i] - Y[rest].mean(axis=0)) ** 2
+        assert_allclose(predicted(K, labels), np.maximum(0, 1 - error / alone), rtol=1e-9)
+        nothing = predicted(np.eye(12), labels)
+        assert (nothing >= 0).all() and (nothing < 0.03).all()
+
+
+def test_a_part_that_tells_one_class_counts_as_much_as_one_that_tells_a_little_of_each():
+    y = np.arange(40) % 4
+    one, noise = np.where(y == 2, 1.0, -1 / 3), np.random.default_rng(0).normal(size=40)
+    grams = [np.outer(z, z) / np.mean(z**2) for z in (one, noise - noise.mean())]
+    told = predicted(grams[0], y)
+    assert told[2] > 0.9 and told.mean() < 0.5
+    floor = blend.FLOOR**blend.POWER
+    found = [np.mean((predicted(K, y) + blend.FLOOR) ** blend.POWER) for K in grams]
+    assert_allclose(weigh(grams, y, [1.0, 1.0]), found / np.sum(found))
+    assert found[0] > 0.2 and found[1] < 100 * floor
 
 
 def test_the_blend_is_the_weighted_sum_of_its_parts(toy):
@@ -418,12 +431,32 @@ class TestDecisions:
         parts = [row["part"] for row in AutoRegressor().fit(X, target).leaderboard_]
         assert "target point" in parts
 
-    def test_few_bags_texts_and_many_classes_have_none(self):
+    def test_few_bags_texts_and_more_classes_have_no_points(self):
         X, y = self.one_instance_decides()
         rare = Bags(sparse.csr_matrix(np.where(X.instances > 2.2, X.instances, 0.0)), X.offsets)
         for bags, labels in ((X[:8], y[:8]), (rare, y), (X, np.arange(60) % 3)):
             tried = AutoClassifier().fit(bags, labels).leaderboard_
             assert not any("point" in row["part"] for row in tried)
+
+    def test_each_of_more_classes_that_has_bags_enough_has_witnesses(self):
+        X, y = self.one_instance_decides(90)
+        X = Bags.from_list([b + [0, 0, 0, 8.0 * (i % 3 == 2), *[0] * 6] for i, b in enumerate(X)])
+        labels = np.where(np.arange(90) % 3 == 2, 2, y)
+        labels[:4] = 3
+        tried = {row["part"]: row for row in AutoClassifier().fit(X, labels).leaderboard_}
+        for name in ("AW-SVM", "MICA"):
+            classes = [
+                k for k in ("first", "second", "third", "fourth") if f"{name} of the {k} class" in tried
+            ]
+            assert classes == ["first", "second", "third"]
+        assert tried["AW-SVM of the third class"]["weight"] > 0.01
+
+    def test_a_great_many_classes_have_none(self):
+        X = Bags(np.random.default_rng(0).normal(size=(140, 2)), np.arange(0, 141, 2))
+        for n_classes, offered in ((10, 20), (11, 0)):
+            y = np.arange(70) % n_classes
+            found = [p for p in parts_for(X, y, 0) if isinstance(p.kernel, DecisionKernel)]
+            assert len(found) == offered
 
     def test_texts_have_witnesses_and_nothing_standardised(self):
         rng = np.random.default_rng(0)

@@ -83,7 +83,7 @@ REGISTRY: dict[str, Method] = {
             "learned: several views of a bag, weighted by how well they predict the labels",
             lambda: AutoClassifier(),
             lambda: AutoRegressor(),
-            revision=7,
+            revision=8,
         ),
         Method(
             "MI-Kernel",

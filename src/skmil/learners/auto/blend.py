@@ -52,19 +52,19 @@ class BlendKernel(BagKernel):
 
     .. math::
         k = \sum_p \frac{w_p}{v_p} H K_p H, \qquad
-        w_p \propto s_p \left(\max(0, R^2_p) + 0.01\right)^3
+        w_p \propto s_p \sum_c \left(\max(0, R^2_{pc}) + 0.01\right)^3
 
-    with H the centring, :math:`v_p` the mean of the diagonal and :math:`R^2_p` the share of the variance of
-    the labels (one column for each class) that ridge regression on this kernel alone explains when
-    each training bag is left out in turn; :math:`s_p` is 1, and 1/2 for a kernel of one direction. Without
-    labels all parts count the same.
+    with H the centring, :math:`v_p` the mean of the diagonal and :math:`R^2_{pc}` the share of the variance
+    of the labels of class c that ridge regression on this kernel alone explains when each training bag is
+    left out in turn, so that what tells a single class counts as much as what tells a little of each;
+    :math:`s_p` is 1, and 1/2 for a kernel of one direction. Without labels all parts count the same.
 
     The parts are set and graph kernels at three widths, a set kernel on instances in units of what varies
     inside a bag, isolation kernels at three sizes, the presence of instances in their cells, boxes that are
-    hit and how often, kernels on means, extremes, spreads, Fisher vectors and the map of MILES, and, for
-    two classes, what AW-SVM, MICA, a point of large Diverse Density and boosted boxes decide about bags
-    that they have not seen (for targets, such a point). One that fails, or does not fit into the time, is
-    left out and says why in ``leaderboard_``.
+    hit and how often, kernels on means, extremes, spreads, Fisher vectors and the map of MILES, and what
+    AW-SVM and MICA decide about bags of each class that they have not seen; for two classes a point of
+    large Diverse Density and boosted boxes decide, too, and for targets such a point. One that fails, or
+    does not fit into the time, is left out and says why in ``leaderboard_``.
 
     Parameters
     ----------
@@ -223,11 +223,11 @@ class BlendKernel(BagKernel):
 def weigh(grams, y, shares, rows=slice(None)) -> np.ndarray:
     """Weights of centred Gram matrices: shares of a power of what each predicts for ``rows``; or alike."""
     if y is None:
-        predicts = np.zeros(len(grams))
+        predicts = np.zeros((len(grams), 1))
     else:
         some = _some(np.arange(len(y))[rows])
         predicts = np.array([predicted(K[np.ix_(some, some)], y[some]) for K in grams])
-    weights = np.asarray(shares) * (predicts + FLOOR) ** POWER
+    weights = np.asarray(shares) * np.mean((predicts + FLOOR) ** POWER, axis=1)
     return weights / weights.sum()
 
 
@@ -246,22 +246,22 @@ def blended(grams, weights) -> np.ndarray:
     return total
 
 
-def predicted(K: np.ndarray, y) -> float:
-    """Share of the variance of labels or targets that a kernel predicts, each bag left out in turn.
+def predicted(K: np.ndarray, y) -> np.ndarray:
+    """Share of the variance of each class, or of targets, that a kernel predicts of bags left out in turn.
 
     The best of a few penalties; 0 where the mean alone does better.
     """
     y = np.asarray(y)
     Y = y[:, None] if y.dtype.kind == "f" else (y[:, None] == np.unique(y)).astype(float)
     Y = Y - Y.mean(axis=0)
-    n, best = len(y), 0.0
-    alone = np.sum((Y * n / max(1, n - 1)) ** 2)
-    if alone == 0:
-        return best
+    n, best = len(y), np.zeros(Y.shape[1])
+    alone = np.sum((Y * n / max(1, n - 1)) ** 2, axis=0)
+    varies = alone > 0
     values, vectors = np.linalg.eigh(K + 1.0)  # one decomposition serves all penalties
     turned = vectors.T @ Y
     for penalty in RIDGES:
         shrunk = vectors / (values + penalty)
         error = (shrunk @ turned) / np.einsum("ij,ij->i", shrunk, vectors)[:, None]
-        best = max(best, 1.0 - float(np.sum(error**2)) / alone)
+        share = 1.0 - np.sum(error**2, axis=0) / np.where(varies, alone, 1.0)
+        best = np.where(varies, np.maximum(best, share), best)
     return best

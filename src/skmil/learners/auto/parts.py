@@ -36,6 +36,8 @@ ONE_DIRECTION = 0.5  # share of a kernel that has its whole variance there, wher
 WIDTHS = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}  # powers of the kernel of the typical distance
 STARTS, STEPS = 20, 60  # of the search for a point, which need not be the best one
 FEW_BAGS = 12  # up to which nothing can be said about bags left out
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+MOST_CLASSES = len(ORDINALS)  # up to which machines look for instances of each
 
 
 @dataclass(frozen=True)
@@ -176,28 +178,34 @@ def _of_boxes(seed: int) -> list[Part]:
 
 
 def _of_decisions(y, N: int, texts: bool, seed: int) -> list[Part]:
-    """What machines decide that look for instances: for either of two classes, or as a target demands."""
+    """What machines decide that look for instances: for each class, or as a target demands."""
     if y is None:
         return []
-    classes, sizes = np.unique(y, return_counts=True)
-    found: list[tuple] = []
     if np.asarray(y).dtype.kind == "f":
-        if len(y) >= FEW_BAGS and not texts:
-            found = [("target point", DDRegressor(**_starts(seed)), None, "standard", _points)]
-    elif len(classes) == 2 and sizes.min() >= FEW_BAGS // 2:
-        found = [
-            (f"{name} of the {which} class", machine, c.item(), scaling, seconds)
-            for which, c in zip(("first", "second"), classes, strict=True)
-            for name, machine, scaling, seconds in _machines(N, texts, seed)
-        ]
+        if len(y) < FEW_BAGS or texts:
+            return []
+        point = DecisionKernel(DDRegressor(**_starts(seed)))
+        return [Part("target point", point, "standard", _points, ONE_DIRECTION, DECIDING)]
+    classes, sizes = np.unique(y, return_counts=True)
+    two = len(classes) == 2
+    if (sizes.min() < FEW_BAGS // 2 and two) or len(classes) > MOST_CLASSES:
+        return []
     return [
-        Part(name, DecisionKernel(machine, c), scaling, seconds, ONE_DIRECTION, DECIDING)
-        for name, machine, c, scaling, seconds in found
+        Part(
+            f"{name} of the {ORDINALS[k]} class",
+            DecisionKernel(machine, classes[k].item()),
+            scaling,
+            seconds,
+            ONE_DIRECTION,
+            DECIDING,
+        )
+        for k in np.flatnonzero(sizes >= FEW_BAGS // 2)
+        for name, machine, scaling, seconds in _machines(N, texts, two, seed)
     ]
 
 
-def _machines(N: int, texts: bool, seed: int) -> list[tuple]:
-    """Witnesses in texts and elsewhere; points and boxes where the features of an instance are dense."""
+def _machines(N: int, texts: bool, two: bool, seed: int) -> list[tuple]:
+    """Witnesses; of two classes, points and boxes, too, where the features of an instance are dense."""
     how = {"kernel": "auto", "n_components": None if N <= EXACT else FEATURES, "random_state": seed}
     scaling = "none" if texts else "standard"
     witness = AnnealedSVM("witness", gamma_factor=0.5, cooling=4.0, tol=0.02, **how)
@@ -205,7 +213,7 @@ def _machines(N: int, texts: bool, seed: int) -> list[tuple]:
         ("AW-SVM", witness, scaling, _steps),
         ("MICA", MICA(C=10.0, gamma_factor=2.0, max_iter=5, **how), scaling, _steps),
     ]
-    if texts:
+    if texts or not two:
         return found
     return [
         *found,
