@@ -302,6 +302,26 @@ def test_auto_beside_the_others_from_results_to_page(tmp_path):
     assert (tmp_path / "auto-calibration.png").stat().st_size > 1000
 
 
+def test_other_draws_of_the_folds_are_averaged_with_the_first(tmp_path):
+    settings = {"again": ["trec4", "sival6"], "draws": 3, "leaders": ["MILES", "DD"]}
+    table = load_tables(["auto"])[0]
+    table = replace(table, data=("trec4", "sival6"), settings=table.settings | settings)
+    experiment = EXPERIMENTS["auto"]
+    drawn = [t for t in experiment.tasks(table, table.data) if "draw" in t]
+    assert len(drawn) == 2 * 2 * 3 and {t["draw"] for t in drawn} == {1, 2}
+    values = {"auto": (0.9, 0.6, 0.6), "MILES": (0.5, 0.8, 0.5), "DD": (1.0, 1.0, None)}
+    results = [
+        {"method": m, "data": "trec4", "scores": [v], **({"draw": k} if k else {})}
+        for m, draws in values.items()
+        for k, v in enumerate(draws)
+        if v is not None
+    ]
+    page = experiment.page(table, results, tmp_path)
+    assert "| trec4 | 70.0 | MILES 60.0 | +10.0 |" in page  # DD has no second other draw
+    assert "| trec4 | 90.0 |" in page and "the means of 3 draws" in page.replace("\n", " ")
+    assert "| sival6 | 7" not in page
+
+
 def test_what_is_picked_by_the_other_folds():
     scores = np.array([[90.0, 50.0, 70.0], [80.0, 80.0, 10.0]])
     # Without the first column the first row leads, without the second too, without the third the second.
