@@ -1,5 +1,7 @@
 """What ``skmil.method("auto")`` is: a blend of kernels, one machine, calibrated probabilities."""
 
+import re
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
@@ -26,6 +28,7 @@ MOST_BAGS = 2000  # up to here the Gram matrix of all bags, beyond it that of la
 LANDMARKS = 800
 FEW_FOLDS = 1000  # bags beyond which three folds are enough to calibrate
 BLOCK = 512  # bags mapped at a time
+CLASS_OF = re.compile(r" of class (\d+)$")
 
 
 class _Auto(BagEstimator):
@@ -132,6 +135,10 @@ class AutoClassifier(_Auto, BagClassifier):
 
     def _fit_classes(self, bags, codes, w):
         K = self._fit_blend(bags, codes)
+        for row in self.leaderboard_:  # the blend has seen numbers of classes
+            row["part"] = CLASS_OF.sub(
+                lambda found: f" of class {self.classes_[int(found[1])]}", row["part"]
+            )
         Z = self._features(bags) if K is None else None
         self.C_, self.sigmoids_ = self._calibrate(codes, w, Z)
         if K is None:

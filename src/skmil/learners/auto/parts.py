@@ -36,8 +36,7 @@ ONE_DIRECTION = 0.5  # share of a kernel that has its whole variance there, wher
 WIDTHS = {"wide": 0.25, "middle": 1.0, "narrow": 4.0}  # powers of the kernel of the typical distance
 STARTS, STEPS = 20, 60  # of the search for a point, which need not be the best one
 FEW_BAGS = 12  # up to which nothing can be said about bags left out
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-MOST_CLASSES = len(ORDINALS)  # up to which machines look for instances of each
+MOST_CLASSES = 10  # up to which machines look for instances of each
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ def _of_decisions(y, N: int, texts: bool, seed: int) -> list[Part]:
         return []
     return [
         Part(
-            f"{name} of the {ORDINALS[k]} class",
+            f"{name} of class {classes[k]}",
             DecisionKernel(machine, classes[k].item()),
             scaling,
             seconds,
