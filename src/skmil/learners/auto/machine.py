@@ -32,7 +32,7 @@ def machines(K, codes, w, prices, n_classes: int) -> list[Machine]:
 
 
 def decisions(K, machine: Machine) -> np.ndarray:
-    """F of the bags in the rows of K, one column for each of the machine's."""
+    """Values f of the bags in the rows of K, one column for each of the machine's."""
     alpha, offsets = machine
     return product(K, alpha.T) + offsets
 
